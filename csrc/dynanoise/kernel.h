@@ -1,0 +1,330 @@
+// DynaNoise: gaussian noise on the logits, scaled by how sure the model is, then a softmax.
+//
+//   m = max x;  e_j = exp(x_j - m);  Z = sum e_j;  S = sum e_j (x_j - m)
+//   H = log Z - S / Z;  R = clamp(1 - H / log k, 0, 1);  s^2 = s0^2 (1 + lambda R)
+//   p = softmax((x - m + s g) / T),   g from Philox, see philox.h
+//
+// Written once over a vector type V, in two layouts. Up to few_classes of them, V::lanes rows
+// are worked on side by side, one row per lane, so that no lane is wasted on a short row; above
+// it, the lanes run along one row. Which layout a row gets depends on its length alone, so its
+// result depends on nothing but its logits, its key and the parameters.
+//
+// A row with NaN, +infinity or nothing but -infinity makes Z NaN, and so is found without a look
+// of its own.
+#pragma once
+
+#include <cmath>
+
+#include "dynanoise/parameters.h"
+#include "dynanoise/philox.h"
+#include "row_group.h"
+#include "simd/math.h"
+
+namespace dynaserve {
+
+template <class V>
+struct DynaNoiseKernel {
+    using Float = typename V::Float;
+    using Word = typename V::Word;
+    using Group = RowGroup<V>;
+    static constexpr int lanes = V::lanes;
+
+    // ---- rows side by side ---------------------------------------------------------------
+
+    struct Sensitivity {
+        Float m, z, r;
+    };
+
+    static Sensitivity sensitivity(const Group& group) {
+        Float m = group.column(0);
+        for (std::ptrdiff_t j = 1; j < group.k; ++j) m = V::max(group.column(j), m);
+        Float z = V::broadcast(0), s = V::broadcast(0);
+        for (std::ptrdiff_t j = 0; j < group.k; ++j) {
+            const Float d = V::max(V::broadcast(lowest), group.column(j) - m);
+            const Float e = simd::exp<V>(d);
+            z = z + e;
+            s = V::fma(e, d, s);
+        }
+        const Float h = simd::log<V>(z) - s / z;
+        const Float share = h * V::broadcast(static_cast<float>(1 / std::log(double(group.k))));
+        const Float r = V::broadcast(1) - share;
+        return {m, z, V::min(V::broadcast(1), V::max(V::broadcast(0), r))};
+    }
+
+    // p = softmax((x - m + s g) / T), column by column.
+    static void noisy_softmax(Group& group, const Sensitivity& row, const Philox<V>& philox,
+                              Word c2, Word c3, const DynaNoiseParameters& parameters) {
+        const Float variance = V::broadcast(parameters.variance);
+        const Float s = V::sqrt(
+            variance * V::fma(V::broadcast(parameters.sensitivity_scale), row.r, V::broadcast(1)));
+        const Float inverse_t = V::broadcast(parameters.inverse_temperature);
+        Float top = V::broadcast(-INFINITY);
+        for (std::ptrdiff_t j = 0; j < group.padded; j += 4) {
+            Float g[4];
+            philox.normals(V::broadcast_word(static_cast<std::uint32_t>(j / 4)), c2, c3, g);
+            for (std::ptrdiff_t i = 0; i < 4 && j + i < group.k; ++i) {
+                const Float y = V::fma(s, g[i], group.column(j + i) - row.m) * inverse_t;
+                group.set_column(j + i, y);
+                top = V::max(y, top);
+            }
+        }
+        Float z = V::broadcast(0);
+        for (std::ptrdiff_t j = 0; j < group.k; ++j) {
+            const Float e = simd::exp<V>(group.column(j) - top);
+            group.set_column(j, e);
+            z = z + e;
+        }
+        const Float scale = V::broadcast(1) / z;
+        for (std::ptrdiff_t j = 0; j < group.k; ++j) {
+            group.set_column(j, group.column(j) * scale);
+        }
+    }
+
+    static Word key_column(const std::uint32_t* row_keys, int column, int n) {
+        std::uint32_t words[lanes] = {};
+        for (int i = 0; i < n; ++i) words[i] = row_keys[4 * i + column];
+        return V::load_words(words);
+    }
+
+    // ---- one row along the lanes ---------------------------------------------------------
+
+    // Sums run in float32 over at most this many vectors, then in float64.
+    static constexpr std::ptrdiff_t chunk = 128 * lanes;
+
+    // Calls step(j, vector of x_j ..) for every vector of the row; the last is filled with -inf.
+    template <class Step>
+    DYNASERVE_INLINE void for_each_vector(const float* x, std::ptrdiff_t begin, std::ptrdiff_t end,
+                                          const Step& step) {
+        std::ptrdiff_t j = begin;
+        for (; j + lanes <= end; j += lanes) step(j, V::load(x + j));
+        if (j < end) step(j, V::load_first(x + j, static_cast<int>(end - j), -INFINITY));
+    }
+
+    DYNASERVE_INLINE void store_part(float* p, Float x, std::ptrdiff_t left) {
+        if (left >= lanes) {
+            V::store(p, x);
+        } else if (left > 0) {
+            V::store_first(p, x, static_cast<int>(left));
+        }
+    }
+
+    static float maximum(const float* x, std::ptrdiff_t k) {
+        Float top[4];
+        for (auto& lane : top) lane = V::broadcast(-INFINITY);
+        std::ptrdiff_t j = 0;
+        for (; j + 4 * lanes <= k; j += 4 * lanes) {
+            for (int i = 0; i < 4; ++i) top[i] = V::max(V::load(x + j + i * lanes), top[i]);
+        }
+        for_each_vector(x, j, k, [&](std::ptrdiff_t, Float v) { top[0] = V::max(v, top[0]); });
+        return V::reduce_max(V::max(V::max(top[0], top[1]), V::max(top[2], top[3])));
+    }
+
+    struct RowSensitivity {
+        float m;
+        double z, r;
+    };
+
+    static RowSensitivity sensitivity(const float* x, std::ptrdiff_t k) {
+        const float m = maximum(x, k);
+        const Float shift = V::broadcast(m);
+        double z = 0, s = 0;
+        for (std::ptrdiff_t begin = 0; begin < k; begin += chunk) {
+            const std::ptrdiff_t end = begin + chunk < k ? begin + chunk : k;
+            Float z_lanes = V::broadcast(0), s_lanes = V::broadcast(0);
+            for_each_vector(x, begin, end, [&](std::ptrdiff_t, Float v) {
+                const Float d = V::max(V::broadcast(lowest), v - shift);
+                const Float e = simd::exp<V>(d);
+                z_lanes = z_lanes + e;
+                s_lanes = V::fma(e, d, s_lanes);
+            });
+            z += V::reduce_add(z_lanes);
+            s += V::reduce_add(s_lanes);
+        }
+        const double r = 1 - (std::log(z) - s / z) / std::log(double(k));
+        return {m, z, r < 0 ? 0 : r > 1 ? 1 : r};
+    }
+
+    // p = softmax((x - m + s g) / T) into p, which may be x.
+    static void noisy_softmax(const float* x, std::ptrdiff_t k, const RowSensitivity& row,
+                              const std::uint32_t* key, const DynaNoiseParameters& parameters,
+                              float* p) {
+        const Float m = V::broadcast(row.m);
+        const Float s = V::broadcast(static_cast<float>(
+            std::sqrt(parameters.variance * (1 + parameters.sensitivity_scale * row.r))));
+        const Float inverse_t = V::broadcast(parameters.inverse_temperature);
+        const Philox<V> philox =
+            Philox<V>::keyed(V::broadcast_word(key[0]), V::broadcast_word(key[1]));
+        const Word c2 = V::broadcast_word(key[2]), c3 = V::broadcast_word(key[3]);
+        Float top = V::broadcast(-INFINITY);
+        const auto step = [&](std::ptrdiff_t j, const Float(&v)[4], Float(&y)[4]) {
+            const Word b =
+                V::block_of_lane() + V::broadcast_word(static_cast<std::uint32_t>(j / 4));
+            philox.normals(b, c2, c3, y);
+            V::transpose4(y);
+            for (int i = 0; i < 4; ++i) {
+                y[i] = V::fma(s, y[i], v[i] - m) * inverse_t;
+                top = V::max(y[i], top);
+            }
+        };
+        Float v[4], y[4];
+        std::ptrdiff_t j = 0;
+        for (; j + 4 * lanes <= k; j += 4 * lanes) {
+            for (int i = 0; i < 4; ++i) v[i] = V::load(x + j + i * lanes);
+            step(j, v, y);
+            for (int i = 0; i < 4; ++i) V::store(p + j + i * lanes, y[i]);
+        }
+        if (j < k) {
+            for (int i = 0; i < 4; ++i) v[i] = V::broadcast(-INFINITY);
+            for_each_vector(x, j, k,
+                            [&](std::ptrdiff_t at, Float part) { v[(at - j) / lanes] = part; });
+            step(j, v, y);
+            for (int i = 0; i < 4; ++i) store_part(p + j + i * lanes, y[i], k - j - i * lanes);
+        }
+        softmax(p, k, V::reduce_max(top));
+    }
+
+    // softmax in place; top is the largest value.
+    static void softmax(float* p, std::ptrdiff_t k, float top) {
+        const Float shift = V::broadcast(top);
+        double z = 0;
+        for (std::ptrdiff_t begin = 0; begin < k; begin += chunk) {
+            const std::ptrdiff_t end = begin + chunk < k ? begin + chunk : k;
+            Float z_lanes = V::broadcast(0);
+            for_each_vector(p, begin, end, [&](std::ptrdiff_t j, Float y) {
+                const Float e = simd::exp<V>(y - shift);
+                store_part(p + j, e, k - j);
+                z_lanes = z_lanes + e;
+            });
+            z += V::reduce_add(z_lanes);
+        }
+        const Float scale = V::broadcast(static_cast<float>(1 / z));
+        for_each_vector(p, 0, k,
+                        [&](std::ptrdiff_t j, Float e) { store_part(p + j, e * scale, k - j); });
+    }
+
+    // ---- the label -----------------------------------------------------------------------
+
+    static std::ptrdiff_t first_equal(const float* x, std::ptrdiff_t k, float value) {
+        const Float wanted = V::broadcast(value);
+        std::ptrdiff_t j = 0;
+        for (; j + lanes <= k; j += lanes) {
+            if (const unsigned found = V::bits(V::equal(V::load(x + j), wanted))) {
+                return j + __builtin_ctz(found);
+            }
+        }
+        while (j < k && x[j] != value) ++j;
+        return j;
+    }
+
+    // Gives the largest probability back to class `top1`, with a strict gap to every other.
+    static void keep_top1(float* p, std::ptrdiff_t k, std::ptrdiff_t top1) {
+        const std::ptrdiff_t noisy = first_equal(p, k, maximum(p, k));
+        const float largest = p[noisy];
+        p[noisy] = p[top1];
+        const float raised = std::nextafterf(largest, 2.0f);
+        p[top1] = raised < 1.0f ? raised : 1.0f;
+    }
+
+    // ---- entry points: rows [begin, end); the first bad row, or end ----------------------
+
+    static bool bad(double z) { return !(z > 0); }
+
+    static std::ptrdiff_t run(const Rows& rows, const std::uint32_t* row_keys,
+                              const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
+                              std::ptrdiff_t end, float* out) {
+        return rows.classes <= few_classes ? run_groups(rows, row_keys, parameters, begin, end, out)
+                                           : run_rows(rows, row_keys, parameters, begin, end, out);
+    }
+
+    static std::ptrdiff_t run_groups(const Rows& rows, const std::uint32_t* row_keys,
+                                     const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
+                                     std::ptrdiff_t end, float* out) {
+        const std::ptrdiff_t k = rows.classes;
+        Group group;
+        for (std::ptrdiff_t first = begin; first < end; first += lanes) {
+            const int n = static_cast<int>(end - first < lanes ? end - first : lanes);
+            group.load(rows, first, n);
+            const Sensitivity row = sensitivity(group);
+            const std::ptrdiff_t bad_row = first_bad(row.z);
+            if (bad_row < n) return first + bad_row;
+            std::ptrdiff_t top1[lanes];
+            if (parameters.preserve_top1) {
+                float m[lanes];
+                V::store(m, row.m);
+                for (int i = 0; i < n; ++i) top1[i] = first_equal(group.row(i), k, m[i]);
+            }
+            const std::uint32_t* keys = row_keys + 4 * first;
+            const auto philox = Philox<V>::keyed(key_column(keys, 0, n), key_column(keys, 1, n));
+            noisy_softmax(group, row, philox, key_column(keys, 2, n), key_column(keys, 3, n),
+                          parameters);
+            group.columns_to_rows();
+            for (int i = 0; i < n; ++i) {
+                float* p = out + (first + i) * k;
+                std::memcpy(p, group.row(i), sizeof(float) * k);
+                if (parameters.preserve_top1) keep_top1(p, k, top1[i]);
+            }
+        }
+        return end;
+    }
+
+    static std::ptrdiff_t first_bad(Float z) {
+        float lane[lanes];
+        V::store(lane, z);
+        std::ptrdiff_t i = 0;
+        while (i < lanes && !bad(lane[i])) ++i;
+        return i;
+    }
+
+    static std::ptrdiff_t run_rows(const Rows& rows, const std::uint32_t* row_keys,
+                                   const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
+                                   std::ptrdiff_t end, float* out) {
+        const std::ptrdiff_t k = rows.classes;
+        for (std::ptrdiff_t i = begin; i < end; ++i) {
+            float* p = out + i * k;
+            const float* x = row_or_staged(rows, i, p);
+            const RowSensitivity row = sensitivity(x, k);
+            if (bad(row.z)) return i;
+            const std::ptrdiff_t top1 = parameters.preserve_top1 ? first_equal(x, k, row.m) : 0;
+            noisy_softmax(x, k, row, row_keys + 4 * i, parameters, p);
+            if (parameters.preserve_top1) keep_top1(p, k, top1);
+        }
+        return end;
+    }
+
+    static const float* row_or_staged(const Rows& rows, std::ptrdiff_t i, float* staged) {
+        if (rows.packed) return reinterpret_cast<const float*>(rows.row(i));
+        stage(rows, i, staged);
+        return staged;
+    }
+
+    // R of every row. `staged` holds one row.
+    static std::ptrdiff_t run_sensitivity(const Rows& rows, std::ptrdiff_t begin,
+                                          std::ptrdiff_t end, float* staged, float* out) {
+        if (rows.classes <= few_classes) {
+            Group group;
+            for (std::ptrdiff_t first = begin; first < end; first += lanes) {
+                const int n = static_cast<int>(end - first < lanes ? end - first : lanes);
+                group.load(rows, first, n);
+                const Sensitivity row = sensitivity(group);
+                const std::ptrdiff_t bad_row = first_bad(row.z);
+                if (bad_row < n) return first + bad_row;
+                float r[lanes];
+                V::store(r, row.r);
+                std::memcpy(out + first, r, sizeof(float) * n);
+            }
+            return end;
+        }
+        for (std::ptrdiff_t i = begin; i < end; ++i) {
+            const RowSensitivity row = sensitivity(row_or_staged(rows, i, staged), rows.classes);
+            if (bad(row.z)) return i;
+            out[i] = static_cast<float>(row.r);
+        }
+        return end;
+    }
+
+  private:
+    // Below it exp is 0 in float32; keeps e (x - m) finite for a masked class.
+    static constexpr float lowest = -104.0f;
+};
+
+}  // namespace dynaserve

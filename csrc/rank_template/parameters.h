@@ -1,0 +1,19 @@
+// A calibrated template, as the kernel wants it.
+#pragma once
+
+#include "simd/inline.h"
+
+namespace dynaserve {
+
+struct RankTemplateParameters {
+    static constexpr std::ptrdiff_t max_ranks = 127;
+
+    DYNASERVE_INLINE bool is_confidence(double p) { return p > 0 && p <= 1; }
+
+    const double* confidence;    // (k,) probability of the top class, by top class
+    const double* rank_weights;  // (ranks,) share of the rest that each runner-up gets
+    std::ptrdiff_t ranks;        // R, 0 .. max_ranks
+    double tail_weight;          // share of the rest that each class below gets
+};
+
+}  // namespace dynaserve
