@@ -121,24 +121,25 @@ dynaserve::DynaNoiseParameters dynanoise_parameters(double base_variance, double
 py::array_t<std::uint32_t> words(const char* name, const py::array& array, ptrdiff_t rows,
                                  ptrdiff_t columns) {
     if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
-        throw py::value_error(std::string(name) + " have shape " + text(array.attr("shape")) +
-                              "; they must be (" + std::to_string(rows) + ", " +
+        throw py::value_error(std::string(name) + " has shape " + text(array.attr("shape")) +
+                              "; it must be (" + std::to_string(rows) + ", " +
                               std::to_string(columns) + "), one row of words per row");
     }
     if (!py::isinstance<py::array_t<std::uint32_t>>(array)) {
-        throw py::value_error(std::string(name) + " have dtype " + text(array.dtype()) +
-                              "; they must be uint32");
+        throw py::value_error(std::string(name) + " has dtype " + text(array.dtype()) +
+                              "; it must be uint32");
     }
     return py::array_t<std::uint32_t, py::array::c_style>::ensure(array);
 }
 
-py::array_t<double> numbers(const char* name, const py::array& array, ptrdiff_t least_size) {
+// One row of float64; of `size` values, or of any number where size is -1.
+py::array_t<double> numbers(const char* name, const py::array& array, ptrdiff_t size) {
     const auto values =
         py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(array);
-    if (!values || values.ndim() != 1 || values.size() < least_size) {
-        throw py::value_error(std::string(name) + " have shape " + text(array.attr("shape")) +
-                              "; they must be one row of at least " + std::to_string(least_size) +
-                              " numbers");
+    if (!values || values.ndim() != 1 || (size >= 0 && values.size() != size)) {
+        throw py::value_error(std::string(name) + " has shape " + text(array.attr("shape")) +
+                              "; it must be (" + (size < 0 ? "n" : std::to_string(size)) +
+                              ",), numbers");
     }
     return values;
 }
@@ -237,12 +238,7 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
     const Batch batch(logits);
     const Rows& rows = batch.rows();
     const auto top = numbers("confidence", confidence, rows.classes);
-    const auto weights = numbers("rank_weights", rank_weights, 0);
-    if (top.size() != rows.classes) {
-        throw py::value_error("confidence has " + std::to_string(top.size()) +
-                              " values; the logits have " + std::to_string(rows.classes) +
-                              " classes");
-    }
+    const auto weights = numbers("rank_weights", rank_weights, -1);
     if (weights.size() > dynaserve::RankTemplateParameters::max_ranks) {
         throw py::value_error(
             "rank_weights has " + std::to_string(weights.size()) + " values; at most " +

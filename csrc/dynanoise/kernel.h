@@ -247,7 +247,7 @@ struct DynaNoiseKernel {
             const Sensitivity row = sensitivity(group);
             const std::ptrdiff_t bad_row = first_bad(row.z);
             if (bad_row < n) return first + bad_row;
-            std::ptrdiff_t top1[lanes];
+            std::ptrdiff_t top1[lanes] = {};
             if (parameters.preserve_top1) {
                 float m[lanes];
                 V::store(m, row.m);

@@ -31,7 +31,7 @@ struct Instantiate {
         for (std::ptrdiff_t i = 0; i < n; i += V::lanes) {
             const auto left = n - i < V::lanes ? n - i : V::lanes;
             std::uint32_t words[V::lanes] = {};
-            float values[V::lanes];
+            float values[V::lanes] = {};
             std::memcpy(words, x + i, sizeof(float) * left);
             const typename V::Word word = V::load_words(words);
             const typename V::Float argument = V::as_float(word);

@@ -41,7 +41,8 @@ struct Scalar {
     DYNASERVE_INLINE Float max(Float a, Float b) { return {a.v > b.v ? a.v : b.v}; }
     DYNASERVE_INLINE Float min(Float a, Float b) { return {a.v < b.v ? a.v : b.v}; }
     DYNASERVE_INLINE Float sqrt(Float a) { return {std::sqrt(a.v)}; }
-    DYNASERVE_INLINE Float round(Float a) { return {std::nearbyintf(a.v)}; }
+    // To nearest, for |a| < 2^22: there 1.5 2^23 leaves no room for a fraction.
+    DYNASERVE_INLINE Float round(Float a) { return {(a.v + 0x1.8p23f) - 0x1.8p23f}; }
     // a 2^n for integral n <= 0; below n = -126 it may lose digits, below n = -150 it is 0.
     DYNASERVE_INLINE Float scale(Float a, Float n) {
         const Float least = max(n, broadcast(-127));

@@ -1,0 +1,117 @@
+// Compares the NEON kernels with the scalar ones, which the Python tests hold to the float64
+// reference. A program of its own so that an x86 machine can run it: `make neon` cross-compiles
+// it for AArch64 and runs it under qemu.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels.h"
+#include "rows.h"
+
+namespace dynaserve {
+Kernels scalar_kernels();
+Kernels neon_kernels();
+}  // namespace dynaserve
+
+using dynaserve::Elementary;
+using dynaserve::Rows;
+using dynaserve::Type;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool good, const char* what, std::ptrdiff_t k, double value) {
+    if (good) return;
+    ++failures;
+    std::printf("FAILED %s, k = %td: %g\n", what, k, value);
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+    double largest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double difference = std::fabs(double(a[i]) - double(b[i]));
+        if (!(difference <= largest)) largest = difference;
+    }
+    return largest;
+}
+
+void compare(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon, std::ptrdiff_t k) {
+    const std::ptrdiff_t n = 37;
+    std::mt19937 random(static_cast<unsigned>(k));
+    std::normal_distribution<float> normal;
+    std::vector<float> logits(static_cast<std::size_t>(n * k));
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        logits[i] = normal(random) * (i / k % 3 == 0 ? 1e3f : 2.0f);
+        if (i % k != 0 && random() % 7 == 0) logits[i] = -INFINITY;
+        if (i / k % 5 == 0) logits[i] = std::round(logits[i]);
+    }
+    std::vector<std::uint32_t> keys(static_cast<std::size_t>(4 * n));
+    for (auto& word : keys) word = random();
+    const Rows rows = {
+        reinterpret_cast<const char*>(logits.data()),   Type::float32, n,   k, sizeof(float),
+        static_cast<std::ptrdiff_t>(k * sizeof(float)), nullptr,       true};
+
+    std::vector<float> expected(logits.size()), released(logits.size());
+    for (const bool preserve_top1 : {false, true}) {
+        const dynaserve::DynaNoiseParameters parameters = {0.3f, 2.0f, 0.5f, preserve_top1};
+        expect(scalar.dynanoise(rows, keys.data(), parameters, 0, n, expected.data()) == n,
+               "scalar dynanoise", k, 0);
+        expect(neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data()) == n,
+               "neon dynanoise", k, 0);
+        const double difference = largest_difference(expected, released);
+        expect(difference <= 4e-6, "dynanoise differs", k, difference);
+    }
+
+    std::vector<float> staged(static_cast<std::size_t>(k)), r(n), r_neon(n);
+    scalar.sensitivity(rows, 0, n, staged.data(), r.data());
+    neon.sensitivity(rows, 0, n, staged.data(), r_neon.data());
+    expect(largest_difference(r, r_neon) <= 2e-6, "sensitivity differs", k,
+           largest_difference(r, r_neon));
+
+    const std::vector<double> confidence(static_cast<std::size_t>(k), 0.8);
+    const double weights[] = {0.4, 0.3, 0.2, 0.1, 0.1};
+    for (const std::ptrdiff_t ranks : {0, 1, 3, 5}) {
+        const dynaserve::RankTemplateParameters parameters = {confidence.data(), weights, ranks,
+                                                              0.01};
+        scalar.rank_template(rows, parameters, 0, n, expected.data());
+        neon.rank_template(rows, parameters, 0, n, released.data());
+        expect(expected == released, "rank_template differs", k, static_cast<double>(ranks));
+    }
+
+    logits[static_cast<std::size_t>(21 * k + k - 1)] = NAN;
+    const dynaserve::DynaNoiseParameters parameters = {0.3f, 2.0f, 0.5f, false};
+    const auto stopped = neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data());
+    expect(stopped == 21, "a NaN row is not found by dynanoise", k, static_cast<double>(stopped));
+    const dynaserve::RankTemplateParameters top = {confidence.data(), weights, 3, 0.01};
+    const auto at = neon.rank_template(rows, top, 0, n, released.data());
+    expect(at == 21, "a NaN row is not found by rank_template", k, static_cast<double>(at));
+}
+
+void known_answer(const dynaserve::Kernels& kernels) {
+    // Random123, kat_vectors: philox4x32, 10 rounds
+    const std::uint32_t counter[] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
+    const std::uint32_t key[] = {0xa4093822, 0x299f31d0};
+    const std::uint32_t expected[] = {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
+    std::uint32_t words[4];
+    kernels.philox4x32(counter, key, 1, words);
+    expect(std::memcmp(words, expected, sizeof words) == 0, kernels.name, 0, words[0]);
+}
+
+}  // namespace
+
+int main() {
+    const auto scalar = dynaserve::scalar_kernels(), neon = dynaserve::neon_kernels();
+    known_answer(scalar);
+    known_answer(neon);
+    int sizes = 0;
+    for (const std::ptrdiff_t k :
+         {2, 3, 4, 5, 10, 16, 17, 31, 33, 100, 127, 128, 129, 1000, 5003}) {
+        compare(scalar, neon, k);
+        ++sizes;
+    }
+    std::printf("%d sizes compared, %d failures\n", sizes, failures);
+    return failures == 0 ? 0 : 1;
+}
