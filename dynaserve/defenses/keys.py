@@ -1,0 +1,119 @@
+"""The secret behind keyed noise: where it comes from and what it may never do.
+
+Whoever holds it can take the noise off every answer. It is therefore never printed, pickled,
+saved with a defense or echoed in an error; it only ever leaves as a keyed hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import NoReturn
+
+from dynaserve.defenses.atomic import create_file
+from dynaserve.state import state_directory
+
+_SIZE = 32
+_VARIABLE = "DYNASERVE_NOISE_KEY"
+
+
+class NoiseKey:
+    """32 secret bytes.
+
+    Examples
+    --------
+    >>> NoiseKey(bytes(range(32)))
+    NoiseKey(hidden)
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if not isinstance(secret, (bytes, bytearray)):
+            raise TypeError(f"noise key: needs {_SIZE} bytes, not {type(secret).__name__}")
+        _require_strong(bytes(secret), "noise key")
+        self._secret = bytes(secret)
+
+    @classmethod
+    def resolve(cls, key: bytes | NoiseKey | None = None) -> NoiseKey:
+        """Return ``key``, else the key in the environment, else the one in the state directory.
+
+        ``DYNASERVE_NOISE_KEY`` holds 64 hexadecimal characters or the base64 of 32 bytes. The
+        file ``noise.key`` holds 32 raw bytes; the first process that needs it creates it, with
+        mode 0600, and every other one on the machine reads it.
+
+        Raises
+        ------
+        ValueError
+            If the key is not 32 bytes or is trivial, or its file is readable by others.
+        """
+        if isinstance(key, NoiseKey):
+            return key
+        if key is not None:
+            return cls(key)
+        if (text := os.environ.get(_VARIABLE)) is not None:
+            return cls(_decode(text))
+        return cls(_from_file(state_directory() / "noise.key"))
+
+    def blake2b(self, digest_size: int) -> hashlib.blake2b:
+        """Return a fresh BLAKE2b (RFC 7693) state keyed with the secret."""
+        return hashlib.blake2b(key=self._secret, digest_size=digest_size)
+
+    def __repr__(self) -> str:
+        return "NoiseKey(hidden)"
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError(
+            "a noise key cannot be pickled or copied: it would leave the process. Save the "
+            f"defense with save() and give the other process {_VARIABLE} or the key file"
+        )
+
+
+def _require_strong(secret: bytes, where: str) -> None:
+    if len(secret) != _SIZE:
+        raise ValueError(f"{where}: needs exactly {_SIZE} bytes, got {len(secret)}")
+    if not any(secret):
+        raise ValueError(f"{where}: all bytes are zero; make one with secrets.token_bytes({_SIZE})")
+
+
+def _decode(text: str) -> bytes:
+    text = text.strip()
+    try:
+        secret = bytes.fromhex(text) if len(text) == 2 * _SIZE else _from_base64(text)
+    except ValueError:
+        secret = b""
+    if len(secret) != _SIZE:
+        # Not even its length is echoed: a shortened key is still most of a key.
+        raise ValueError(
+            f"{_VARIABLE}: needs {2 * _SIZE} hexadecimal characters or the base64 of {_SIZE} bytes"
+        )
+    _require_strong(secret, _VARIABLE)
+    return secret
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        return base64.b64decode(padded.replace("-", "+").replace("_", "/"), validate=True)
+    except binascii.Error:
+        raise ValueError("not base64") from None
+
+
+def _from_file(path: Path) -> bytes:
+    if not path.exists():
+        create_file(path, secrets.token_bytes(_SIZE), mode=0o600)
+    with path.open("rb") as file:
+        info = os.fstat(file.fileno())
+        if info.st_mode & 0o077:
+            raise ValueError(
+                f"noise key file {path}: others can read it (mode {stat.S_IMODE(info.st_mode):04o})"
+                "; run chmod 600 on it if nobody has, else delete it to get a new one"
+            )
+        secret = file.read()
+    _require_strong(secret, f"noise key file {path}")
+    return secret

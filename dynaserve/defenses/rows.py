@@ -1,0 +1,133 @@
+"""What may come in: rows of logits or probabilities, from numpy or torch.
+
+The one place where foreign arrays become plain numpy and where their values are checked. The
+compiled core checks logits itself, without a second pass; `require_logits` is for the code
+that runs no kernel. Nothing here may print a value of a row, only its place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaserve.defenses.protocol import ArrayT
+
+_FLOATS = "float16, bfloat16, float32 or float64"
+
+
+class Rows(NamedTuple):
+    """A caller's array as numpy, and the way back."""
+
+    values: NDArray[Any]
+    """(..., k), native float16, float32 or float64, any strides, perhaps read-only."""
+    resolution: float
+    """Machine epsilon of the caller's own dtype."""
+    wrap: Callable[[NDArray[Any]], Any]
+    """Gives a result the caller's kind (numpy or torch) and device."""
+
+
+def unwrap(array: Any, name: str = "logits") -> Rows:
+    """Return ``array`` as numpy rows; copies only what numpy cannot view.
+
+    Torch tensors of any float dtype and device are detached and brought to the CPU. bfloat16
+    becomes float32 and long double becomes float64. Nested lists of floats are read as numpy.
+
+    Raises
+    ------
+    ValueError
+        For a dtype that is not floating, a masked array, no axis or an empty last axis.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        rows = _from_torch(torch, array, name)
+    else:
+        rows = _from_numpy(array, name)
+    if rows.values.ndim == 0 or rows.values.shape[-1] == 0:
+        raise ValueError(f"{name}: shape {rows.values.shape} has no classes; pass (..., k)")
+    return rows
+
+
+def _from_torch(torch: Any, tensor: Any, name: str) -> Rows:
+    if not tensor.dtype.is_floating_point:
+        raise ValueError(f"{name}: dtype {tensor.dtype} is not {_FLOATS}")
+    device = tensor.device
+    shared = (torch.float16, torch.float32, torch.float64)
+    plain = tensor if tensor.dtype in shared else tensor.float()
+    return Rows(
+        values=plain.numpy(force=True),
+        resolution=float(torch.finfo(tensor.dtype).eps),
+        wrap=lambda result: torch.from_numpy(result).to(device),
+    )
+
+
+def _from_numpy(array: Any, name: str) -> Rows:
+    if isinstance(array, np.ma.MaskedArray):
+        raise ValueError(f"{name}: a masked array would lose its mask; fill it with -inf first")
+    try:
+        values = np.asarray(array)
+    except ValueError:
+        raise ValueError(f"{name}: rows differ in length; pass an array (..., k)") from None
+    dtype = values.dtype
+    if dtype.name == "bfloat16":
+        return Rows(values.astype(np.float32), 2.0**-7, np.asarray)
+    if dtype.kind != "f":
+        raise ValueError(f"{name}: dtype {dtype} is not {_FLOATS}")
+    if dtype.itemsize > 8:
+        values = values.astype(np.float64)
+    elif not dtype.isnative:
+        values = values.astype(dtype.newbyteorder("="))
+    return Rows(values, float(np.finfo(dtype).eps), np.asarray)
+
+
+def require_logits(values: NDArray[Any]) -> None:
+    """Refuse logits (..., k) that have no softmax, by the rules of the compiled core.
+
+    Raises
+    ------
+    ValueError
+        For k < 2, or naming the first row with NaN, with +inf or of -inf alone.
+    """
+    classes = values.shape[-1]
+    if classes < 2:
+        raise ValueError(f"logits: {classes} class(es) on the last axis; at least 2 are needed")
+    top = values.reshape(-1, classes).max(axis=1)
+    # The maximum is NaN if any value is, +inf if any value is, -inf only if all are.
+    bad = np.flatnonzero(~np.isfinite(top))
+    if bad.size:
+        row = int(bad[0])
+        what = "NaN" if np.isnan(top[row]) else "+inf" if top[row] > 0 else "only -inf"
+        where = ", ".join(str(i) for i in np.unravel_index(row, values.shape[:-1]))
+        raise ValueError(f"logits: row {where} holds {what}")
+
+
+def logits_of(probabilities: ArrayT, name: str = "probabilities") -> ArrayT:
+    """Return the logits log(q) of probabilities q (..., k), float32 or wider; log 0 is -inf.
+
+    Row sums may be off by what the dtype explains: 1e-4 or four machine epsilons, whichever
+    is more, and half the smallest positive number of the dtype for each class.
+
+    Raises
+    ------
+    ValueError
+        Naming the first row with a negative or not finite value, or whose sum is not 1.
+    """
+    rows = unwrap(probabilities, name)
+    values = rows.values
+    wide = values.astype(np.promote_types(values.dtype, np.float32), copy=False)
+    classes = values.shape[-1]
+    flat = wide.reshape(-1, classes)
+    _first_row(~(np.isfinite(flat) & (flat >= 0)).all(axis=1), name, "a value outside [0, 1]")
+    underflow = classes * float(np.finfo(values.dtype).smallest_subnormal) / 2
+    slack = max(1e-4, 4 * rows.resolution) + underflow
+    _first_row(np.abs(flat.sum(axis=1, dtype=np.float64) - 1) > slack, name, "a sum other than 1")
+    with np.errstate(divide="ignore"):
+        return cast("ArrayT", rows.wrap(np.log(wide)))
+
+
+def _first_row(bad: NDArray[np.bool_], name: str, what: str) -> None:
+    if bad.any():
+        raise ValueError(f"{name}: row {int(bad.argmax())} holds {what}")

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import base64
+import copy
+import pickle
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynaserve.defenses.keys import NoiseKey
+
+SECRET = bytes(range(32))
+
+
+def fingerprint(key: NoiseKey) -> bytes:
+    return key.blake2b(16).digest()
+
+
+def test_a_given_key_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", "ff" * 32)
+    assert fingerprint(NoiseKey.resolve(SECRET)) == fingerprint(NoiseKey(SECRET))
+    key = NoiseKey(SECRET)
+    assert NoiseKey.resolve(key) is key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET.hex(),
+        SECRET.hex().upper(),
+        base64.b64encode(SECRET).decode(),
+        base64.b64encode(SECRET).decode().rstrip("="),
+        base64.urlsafe_b64encode(SECRET).decode(),
+        f"  {SECRET.hex()}\n",
+    ],
+)
+def test_the_environment_may_hold_hex_or_base64(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", text)
+    assert fingerprint(NoiseKey.resolve()) == fingerprint(NoiseKey(SECRET))
+
+
+@pytest.mark.parametrize("text", ["", "abc", "zz" * 32, SECRET.hex()[:-2], "!" * 44, "ab" * 33])
+def test_a_wrong_environment_key_is_refused_and_not_echoed(
+    text: str, monkeypatch: pytest.MonkeyPatch, state_directory: Path
+) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", text)
+    with pytest.raises(ValueError, match="DYNASERVE_NOISE_KEY: needs 64 hex") as caught:
+        NoiseKey.resolve()
+    assert len(text) < 4 or text not in str(caught.value)
+    assert not state_directory.exists()
+
+
+@pytest.mark.parametrize("secret", [b"", b"k" * 31, b"k" * 33])
+def test_a_key_of_another_length_is_refused(secret: bytes) -> None:
+    with pytest.raises(ValueError, match=f"needs exactly 32 bytes, got {len(secret)}"):
+        NoiseKey.resolve(secret)
+
+
+def test_a_key_of_zeros_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="all bytes are zero"):
+        NoiseKey(bytes(32))
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", "00" * 32)
+    with pytest.raises(ValueError, match="DYNASERVE_NOISE_KEY: all bytes are zero"):
+        NoiseKey.resolve()
+
+
+def test_text_is_no_key() -> None:
+    with pytest.raises(TypeError, match="needs 32 bytes, not str"):
+        NoiseKey("k" * 32)  # type: ignore[arg-type]
+
+
+def test_the_key_file_is_made_once_for_the_owner_alone(state_directory: Path) -> None:
+    first, second = NoiseKey.resolve(), NoiseKey.resolve()
+    path = state_directory / "noise.key"
+    assert fingerprint(first) == fingerprint(second)
+    assert fingerprint(first) == fingerprint(NoiseKey(path.read_bytes()))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(state_directory.iterdir()) == [path]
+
+
+def test_racing_processes_end_up_with_one_key(state_directory: Path) -> None:
+    code = (
+        "import sys; from dynaserve.defenses.keys import NoiseKey; sys.stdin.read(1);"
+        "print(NoiseKey.resolve().blake2b(16).hexdigest())"
+    )
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(6)
+    ]
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("g")
+        racer.stdin.flush()
+    prints = {racer.communicate()[0].strip() for racer in racers}
+    assert prints == {fingerprint(NoiseKey.resolve()).hex()}
+    assert [path.name for path in state_directory.iterdir()] == ["noise.key"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o620])
+def test_a_key_file_that_others_can_reach_is_refused(mode: int, state_directory: Path) -> None:
+    NoiseKey.resolve()
+    (state_directory / "noise.key").chmod(mode)
+    with pytest.raises(ValueError, match=f"others can read it .mode {mode:04o}.; run chmod 600"):
+        NoiseKey.resolve()
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * 33, SECRET.hex().encode()])
+def test_a_key_file_of_another_length_is_refused(content: bytes, state_directory: Path) -> None:
+    NoiseKey.resolve()
+    (state_directory / "noise.key").write_bytes(content)
+    with pytest.raises(ValueError, match=r"noise\.key: needs exactly 32 bytes"):
+        NoiseKey.resolve()
+
+
+def test_a_directory_is_no_key_file(state_directory: Path) -> None:
+    (state_directory / "noise.key").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        NoiseKey.resolve()
+
+
+@pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_key_is_never_pickled_or_copied(copier: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be pickled or copied"):
+        copier(NoiseKey(SECRET))
+
+
+def test_a_key_shows_nothing_of_itself() -> None:
+    key = NoiseKey(SECRET)
+    assert {repr(key), str(key), f"{key}", f"{[key]}"[1:-1]} == {"NoiseKey(hidden)"}
+    assert not hasattr(key, "__dict__")
