@@ -1,4 +1,10 @@
-"""The compiled core: pure functions of numbers, no policy. Source: ``csrc/module.cpp``."""
+"""The compiled core: pure functions of numbers, no policy. Source: ``csrc/module.cpp``.
+
+Logits are numpy arrays (..., k), k >= 2, of float16, float32 or float64 in native byte order,
+with any strides, read-only too; n is the number of rows. A row must be finite except for -inf,
+which masks a class. The GIL is released, and no row's result depends on the batch around it or
+on ``threads``. Bad input is a ``ValueError`` that names the first bad row and no value.
+"""
 
 from typing import Any
 
@@ -6,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 def isa() -> str:
-    """Instruction set in use: ``scalar``, ``avx2``, ``avx512`` or ``neon``."""
+    """Return the instruction set in use: ``scalar``, ``avx2``, ``avx512`` or ``neon``.
+
+    The widest that this build has and this processor runs, or the one that ``DYNASERVE_ISA``
+    named when this module was imported.
+    """
 
 def available_isas() -> list[str]:
-    """Instruction sets that this build has and this processor runs, narrowest first."""
+    """Return the instruction sets that may be used here, narrowest first."""
 
 def dynanoise(
     logits: NDArray[Any],
@@ -21,10 +31,14 @@ def dynanoise(
     *,
     threads: int = 1,
 ) -> NDArray[np.float32]:
-    """Entropy-scaled gaussian noise on logits, then softmax (DynaNoise)."""
+    """Return softmax((x + s g) / T), float32 (..., k), with s^2 = base_variance (1 + scale R).
+
+    ``row_keys`` is (n, 4), columns k0, k1, c2, c3 of the Philox counter. The formulas are in
+    ``dynaserve.defenses.dynanoise.reference``; the result agrees with it to 2e-6.
+    """
 
 def sensitivity(logits: NDArray[Any], *, threads: int = 1) -> NDArray[np.float32]:
-    """``R = clamp(1 - H / log k, 0, 1)`` per row."""
+    """Return R = clamp(1 - H / log k, 0, 1) of each row, float32 (...)."""
 
 def rank_template(
     logits: NDArray[Any],
@@ -34,10 +48,18 @@ def rank_template(
     *,
     threads: int = 1,
 ) -> NDArray[np.float32]:
-    """Template probabilities from the order of the top classes alone."""
+    """Return template probabilities, float32 (..., k), from the order of the top classes alone.
+
+    ``confidence`` is (k,), in (0, 1], by top class; ``rank_weights`` is (R,), R <= 127. The
+    definition is in ``dynaserve.defenses.rank_template.reference``.
+    """
 
 def philox4x32(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Philox4x32-10 words for (n, 4) counters and (n, 2) keys."""
+    """Return the Philox4x32-10 words, (n, 4), for counters (n, 4) and keys (n, 2)."""
 
-def elementary(name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The kernels' own ``exp``, ``log``, ``sin`` and ``cos``, exposed so that tests measure them."""
+def elementary(name: str, x: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the kernels' own function of x (n,), so that its error can be measured.
+
+    ``exp`` (x <= 0) and ``log`` (x > 0) take float32; ``sin`` and ``cos`` take uint32 words w
+    and give the function of 2 pi w / 2^32.
+    """

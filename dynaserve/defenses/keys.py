@@ -58,7 +58,15 @@ class NoiseKey:
             return cls(key)
         if (text := os.environ.get(_VARIABLE)) is not None:
             return cls(_decode(text))
-        return cls(_from_file(state_directory() / "noise.key"))
+        return cls(_from_file(_key_file()))
+
+    @staticmethod
+    def source() -> str:
+        """Return in words where `resolve` finds the key, without reading it."""
+        if os.environ.get(_VARIABLE) is not None:
+            return f"environment ({_VARIABLE})"
+        path = _key_file()
+        return f"file {path}" if path.exists() else f"none yet; {path} is made at first use"
 
     def blake2b(self, digest_size: int) -> hashlib.blake2b:
         """Return a fresh BLAKE2b (RFC 7693) state keyed with the secret."""
@@ -72,6 +80,10 @@ class NoiseKey:
             "a noise key cannot be pickled or copied: it would leave the process. Save the "
             f"defense with save() and give the other process {_VARIABLE} or the key file"
         )
+
+
+def _key_file() -> Path:
+    return state_directory() / "noise.key"
 
 
 def _require_strong(secret: bytes, where: str) -> None:

@@ -134,3 +134,14 @@ def test_a_key_shows_nothing_of_itself() -> None:
     key = NoiseKey(SECRET)
     assert {repr(key), str(key), f"{key}", f"{[key]}"[1:-1]} == {"NoiseKey(hidden)"}
     assert not hasattr(key, "__dict__")
+
+
+def test_source_names_the_file_that_the_key_is_read_from(state_directory: Path) -> None:
+    assert NoiseKey.source() == f"none yet; {state_directory}/noise.key is made at first use"
+    NoiseKey.resolve()
+    assert NoiseKey.source() == f"file {state_directory}/noise.key"
+
+
+def test_source_names_the_variable_and_not_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", "ab" * 32)
+    assert NoiseKey.source() == "environment (DYNASERVE_NOISE_KEY)"

@@ -1,0 +1,39 @@
+"""A request that works as it is, to print when a server starts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import numpy as np
+
+from dynaserve.defenses.atomic import replace_file
+from dynaserve.serving.models import Model, embedded
+from dynaserve.serving.models.scores import probe_rows
+from dynaserve.state import state_directory
+
+_LONGEST = 400
+
+
+def example_inputs(model: Model, *, is_embedded: bool) -> list[Any]:
+    """Return one row the model takes: a held-out digit for the embedded model, else zeros."""
+    if is_embedded:
+        row = embedded.digits().held_out_images[0].astype(int)
+    else:
+        row = np.zeros_like(probe_rows(model.input_shape, model.dtype, 1)[0])
+    return [row.tolist()]
+
+
+def curl_line(url: str, inputs: list[Any]) -> str:
+    """Return a shell line that sends ``inputs``; a long body goes through a file.
+
+    The file is ``example.json`` in the state directory.
+    """
+    body = json.dumps({"inputs": inputs}, separators=(",", ":"))
+    if len(body) > _LONGEST:
+        path = state_directory() / "example.json"
+        replace_file(path, body.encode())
+        body = f"@{path}"
+    header = "content-type: application/json"
+    return f"curl -s {url}/predict -H '{header}' -d {shlex.quote(body)}"

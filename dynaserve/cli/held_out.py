@@ -1,0 +1,139 @@
+"""Read held-out rows for ``dynaserve calibrate``, and measure what a template does to them."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaserve.serving.models import Model, load_model
+from dynaserve.serving.models.scores import log_probabilities
+
+if TYPE_CHECKING:
+    from dynaserve.defenses import RankTemplate
+
+_FOLDS = 5
+_FEWEST_ROWS = 375
+"""Four fifths of it is the least that a template can be calibrated on."""
+
+
+def read_held_out(
+    path: Path, source: str | None, *, trust_pickle: bool = False
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return logits (n, K) and labels (n,), column numbers, from an ``.npz`` file.
+
+    Raises
+    ------
+    ValueError
+        Naming the array that is missing or wrong, and what would be right.
+    """
+    arrays = _read_arrays(path)
+    labels = _take(arrays, "labels", path)
+    if source is not None:
+        model = load_model(source, trust_pickle=trust_pickle)
+        logits = _logits_of(model, _take(arrays, "inputs", path), path)
+        labels = _columns_of(labels, model, path)
+    elif "logits" in arrays:
+        logits = arrays["logits"]
+    elif "probabilities" in arrays:
+        logits = _from_probabilities(arrays["probabilities"], path)
+    else:
+        raise ValueError(
+            f"{path}: no array 'logits' or 'probabilities' (found: {', '.join(arrays) or 'none'}); "
+            "with 'inputs' instead, name the model: --model SOURCE"
+        )
+    if logits.ndim != 2 or labels.shape != logits.shape[:1]:
+        raise ValueError(
+            f"{path}: scores have shape {logits.shape} and labels {labels.shape}; "
+            "they must be (n, K) and (n,)"
+        )
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"{path}: labels are {labels.dtype}; they must be column numbers, integer")
+    return logits, labels.astype(np.int64)
+
+
+def held_out_release(
+    template: RankTemplate, logits: NDArray[Any], labels: NDArray[np.int64]
+) -> NDArray[np.float32] | None:
+    """Return what templates of the same kind release for rows they were not calibrated on.
+
+    Five folds; None where there are too few rows for that.
+    """
+    if len(labels) < _FEWEST_ROWS:
+        return None
+    options = (len(template.template.rank_weights), len(template.template.confidence))
+    released = np.empty(logits.shape, np.float32)
+    order = np.random.default_rng(0).permutation(len(labels))
+    for fold in np.array_split(order, _FOLDS):
+        rest = np.setdiff1d(order, fold)
+        released[fold] = type(template).calibrate(logits[rest], labels[rest], *options)(
+            logits[fold]
+        )
+    return released
+
+
+def calibration_error(
+    probabilities: NDArray[Any], labels: NDArray[np.int64], *, bins: int = 15
+) -> float:
+    """Return the expected calibration error of the top class over equal-width bins.
+
+    Source: Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3.
+    """
+    confidence = probabilities.max(axis=1)
+    correct = probabilities.argmax(axis=1) == labels
+    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
+    gap = np.bincount(bin_of, weights=correct - confidence, minlength=bins)
+    return float(np.abs(gap).sum() / len(labels))
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it is a single array")
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise ValueError(f"{path} does not exist") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not an .npz file of plain arrays: {error}") from None
+
+
+def _take(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+    if name not in arrays:
+        raise ValueError(f"{path}: no array {name!r} (found: {', '.join(arrays) or 'none'})")
+    return arrays[name]
+
+
+def _logits_of(model: Model, inputs: NDArray[Any], path: Path) -> NDArray[Any]:
+    shape = inputs.shape[1:]
+    if len(shape) != len(model.input_shape) or any(
+        wanted not in (None, size) for wanted, size in zip(model.input_shape, shape, strict=True)
+    ):
+        raise ValueError(
+            f"{path}: rows of inputs have shape {shape}; {model.name} takes {model.input_shape}"
+        )
+    if inputs.dtype.kind not in "fiub":
+        raise ValueError(f"{path}: inputs are {inputs.dtype}; they must be numbers")
+    return model.logits(inputs)
+
+
+def _columns_of(labels: NDArray[Any], model: Model, path: Path) -> NDArray[np.int64]:
+    """Return the column of each label, which is spelled as the model's classes are."""
+    columns = {label: column for column, label in enumerate(model.classes)}
+    try:
+        return np.array([columns[label] for label in labels.tolist()], dtype=np.int64)
+    except (KeyError, TypeError):
+        known = ", ".join(map(str, model.classes[:10]))
+        raise ValueError(f"{path}: some labels are not classes of {model.name} ({known})") from None
+
+
+def _from_probabilities(probabilities: NDArray[Any], path: Path) -> NDArray[Any]:
+    if probabilities.dtype.kind != "f" or not (probabilities >= 0).all():
+        raise ValueError(f"{path}: probabilities must be floats of at least 0")
+    if probabilities.ndim == 2 and not np.allclose(probabilities.sum(axis=1), 1, atol=1e-3):
+        raise ValueError(f"{path}: rows of probabilities must sum to 1")
+    return log_probabilities(probabilities)

@@ -1,0 +1,144 @@
+"""The ready-made service: a classifier behind ``POST /predict``, defended.
+
+The service has three steps, each in its own module: read the rows (``requests``), share calls
+of the model (``batching``), release through the defense (``decorator``). Logits never leave
+``score``. ``bentoml serve dynaserve.serving.classifier:Classifier`` serves what the
+``DYNASERVE_*`` variables say (``settings``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import bentoml
+import numpy as np
+import orjson
+from bentoml.exceptions import BentoMLConfigException
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from dynaserve.serving.batching import Batches
+from dynaserve.serving.decorator import defended
+from dynaserve.serving.defenses import choose_defense
+from dynaserve.serving.failures import guarded
+from dynaserve.serving.models import load_model
+from dynaserve.serving.models.scores import probe_rows
+from dynaserve.serving.requests import RefusedError, Unread, read_inputs, read_rows
+from dynaserve.serving.settings import ServeSettings, SettingsError
+
+DESCRIPTION = """\
+A classifier whose answers say less about its training data.
+
+`POST /predict` with `{"inputs": [[...], ...]}`, one list of numbers per row, answers with
+`{"labels": [...], "probabilities": [[...], ...]}`. The probabilities went through a
+membership-inference defense; the raw scores stay inside the server.
+"""
+
+
+class PredictRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SDK is untyped
+    """Rows to classify."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"inputs": [[0.0, 1.0, 2.0]]}})
+
+    inputs: Annotated[list[Any], Field(description="One nested list of numbers per row.")]
+
+    @classmethod
+    async def from_http_request(cls, request: Request, serde: Any) -> PredictRequest:  # noqa: ARG003
+        """Hand the body over unread: BentoML's parser logs the values that it refuses."""
+        media_type = request.headers.get("content-type", "application/json")
+        body = Unread(await request.body(), media_type)
+        return cast("PredictRequest", cls.model_construct(inputs=body))
+
+
+class PredictResponse(BaseModel):
+    """One label and one row of defended probabilities per row of the request."""
+
+    labels: Annotated[list[Any], Field(description="The model's own names: text or integers.")]
+    probabilities: list[list[float]]
+
+
+class ClassifierService:
+    """A classifier whose answers say less about its training data."""
+
+    def __init__(self) -> None:
+        self.settings = ServeSettings.from_environment()
+        self.model = load_model(self.settings.source, trust_pickle=self.settings.trust_pickle)
+        self.defense = choose_defense(self.settings.defense, self.model, self.settings)
+        self.batches = Batches(self.score, self.settings.max_rows)
+        self.probe = probe_rows(self.model.input_shape, self.model.dtype, 1)
+        # A defense made for other classes shows here, in plain words, not in a request.
+        self.defense(self.model.logits(self.probe), queries=self.probe)
+
+    @bentoml.on_deployment  # type: ignore[untyped-decorator]
+    @staticmethod
+    def check() -> None:
+        """Load everything once before workers start, so that a mistake is said once, and plainly.
+
+        BentoML starts a worker that fails at start again and again.
+        """
+        try:
+            ClassifierService()
+        except (ValueError, OSError, ImportError) as error:
+            raise BentoMLConfigException(str(error)) from None
+
+    async def __is_ready__(self) -> bool:
+        """Say whether a made-up row gets its answer now; BentoML hangs if this raises."""
+        try:
+            await self.batches(self.probe)
+        except Exception:
+            return False
+        return True
+
+    @defended(lambda self: self.defense)
+    def score(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return defended probabilities (n, k) for rows (n, *input_shape)."""
+        return guarded("the model", lambda: self.model.logits(rows))
+
+    @bentoml.api(  # type: ignore[untyped-decorator]
+        input_spec=PredictRequest, output_spec=PredictResponse
+    )
+    async def predict(self, inputs: Unread) -> Response:
+        """Classify rows of numbers, each of the shape that the model was trained on.
+
+        The probabilities went through a membership-inference defense. 400 says which row is wrong
+        and what would be right, 413 that there are too many rows, 415 that this is not JSON.
+        """
+        model, limit = self.model, self.settings.max_rows
+        try:
+            rows = read_rows(read_inputs(inputs), model.dtype, model.input_shape, max_rows=limit)
+        except RefusedError as refused:
+            # Returned, not raised: BentoML logs a traceback for what is raised.
+            return JSONResponse({"error": str(refused)}, refused.status)
+        probabilities = np.ascontiguousarray(await self.batches(rows))
+        answer = {
+            "labels": [model.classes[best] for best in probabilities.argmax(axis=1)],
+            "probabilities": probabilities,
+        }
+        body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+        return Response(body, media_type="application/json")
+
+
+def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
+    """Make the service; ``options`` are those of ``bentoml.service``, such as ``image``.
+
+    It binds to 127.0.0.1 unless ``bentoml serve --host`` or ``BENTOML_HOST`` say otherwise, and
+    keeps no access log (a quarter of a small request's time) unless BentoML's own configuration
+    turns it on; ``/metrics`` counts requests either way.
+    """
+    try:
+        workers = ServeSettings.from_environment().workers
+    except SettingsError as error:
+        raise BentoMLConfigException(str(error)) from None
+    defaults: dict[str, Any] = {
+        "name": "Classifier",
+        "description": DESCRIPTION,
+        "http": {"host": "127.0.0.1"},
+        "logging": {"access": {"enabled": False}},
+        "workers": workers,
+    }
+    return bentoml.service(**(defaults | options))(ClassifierService)
+
+
+Classifier = classifier_service()

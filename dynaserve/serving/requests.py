@@ -1,0 +1,189 @@
+"""What may enter the model: the body of a request as an array that it was made for, or a refusal.
+
+BentoML's own array types reshape, pass existing arrays unchecked and let NaN in, and pydantic
+logs the values that it refuses; so rows are read here. Every refusal names the place and what
+would be right, and quotes nothing of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+NUMBERS: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}}
+"""The JSON types that each kind of model input takes; booleans are not among them."""
+
+JSON_NAMES = {
+    bool: "a boolean",
+    dict: "an object",
+    float: "a fraction",
+    int: "a number",
+    list: "a list",
+    str: "a string",
+    type(None): "null",
+}
+
+
+class RefusedError(ValueError):
+    """The request cannot be answered as it is; the message is safe to send and to log."""
+
+    status = HTTPStatus.BAD_REQUEST
+
+
+class TooManyRowsError(RefusedError):
+    """The request holds more rows than the service takes at once."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class MediaTypeError(RefusedError):
+    """The request is not JSON."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+
+@dataclass(frozen=True)
+class Unread:
+    """The body of a request as it came, with what its sender says it is."""
+
+    body: bytes = field(repr=False)
+    media_type: str
+
+
+def read_inputs(request: Unread) -> Any:
+    """Return the value of ``inputs`` in a JSON body, itself unchecked.
+
+    Raises
+    ------
+    MediaTypeError
+        The sender says that the body is something else.
+    RefusedError
+        The body is not one JSON object with the one field ``inputs``.
+    """
+    if request.media_type.split(";")[0].strip().lower() != "application/json":
+        raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
+    try:
+        document = orjson.loads(request.body)
+    except orjson.JSONDecodeError as error:
+        raise RefusedError(
+            f"malformed JSON at line {error.lineno}, column {error.colno} (NaN, Infinity and "
+            'numbers past 1.8e308 are not JSON); send {"inputs": [[...], ...]}'
+        ) from None
+    if not isinstance(document, dict) or set(document) != {"inputs"}:
+        raise RefusedError('send one object with the one field "inputs": {"inputs": [[...], ...]}')
+    return document["inputs"]
+
+
+def read_rows(
+    inputs: Any, dtype: np.dtype[Any], shape: tuple[int | None, ...], *, max_rows: int
+) -> NDArray[Any]:
+    """Return rows of JSON values as an array of the model's dtype.
+
+    Parameters
+    ----------
+    inputs : list
+        What JSON gave: nested lists of numbers, one entry per row.
+    dtype : numpy.dtype
+        Floating or integer; what the model computes in.
+    shape : tuple of int or None
+        Shape of one row. None is a size that every row of one request shares.
+    max_rows : int
+        Most rows in one request.
+
+    Returns
+    -------
+    ndarray (n, *shape)
+        Finite values, ``1 <= n <= max_rows``.
+
+    Raises
+    ------
+    TooManyRowsError
+        There are more than ``max_rows`` rows.
+    RefusedError
+        Anything else is wrong with the rows; the message names the first place.
+    """
+    if not isinstance(inputs, list):
+        raise RefusedError(f'"inputs" must be a list of rows, not {named(inputs)}')
+    if not inputs:
+        raise RefusedError('"inputs" holds no rows; send at least one')
+    if len(inputs) > max_rows:
+        raise TooManyRowsError(
+            f'"inputs" holds {len(inputs)} rows; send at most {max_rows} at once'
+        )
+    shape = resolved(inputs[0], shape)
+    for number, row in enumerate(inputs):
+        check(row, shape, NUMBERS[dtype.kind], (number,))
+    return cast(inputs, dtype)
+
+
+def resolved(row: Any, shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    """Return ``shape`` with its open sizes filled in from a row; ``check`` finds what is off."""
+    sizes = []
+    for size in shape:
+        length = len(row) if isinstance(row, list) else 0
+        sizes.append(length if size is None else size)
+        row = row[0] if length else None
+    return tuple(sizes)
+
+
+def check(value: Any, shape: tuple[int, ...], numbers: set[type], place: tuple[int, ...]) -> None:
+    """Refuse a value that is not nested lists of ``shape`` holding ``numbers``."""
+    if not shape:
+        if type(value) not in numbers:
+            raise RefusedError(f"{at(place)} is {named(value)}; {needed(numbers)}")
+        return
+    if not isinstance(value, list):
+        raise RefusedError(f"{at(place)} is {named(value)}, not a list of {shape[0]} values")
+    if len(value) != shape[0]:
+        raise RefusedError(f"{at(place)} holds {len(value)} values instead of {shape[0]}")
+    if len(shape) == 1 and set(map(type, value)) <= numbers:
+        return
+    for index, item in enumerate(value):
+        check(item, shape[1:], numbers, (*place, index))
+
+
+def cast(inputs: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return checked rows in ``dtype``; refuse the values that it cannot hold."""
+    if dtype.kind == "f":
+        with suppress(OverflowError), np.errstate(over="ignore"):
+            rows = np.array(inputs, dtype=np.float64).astype(dtype)
+            if np.isfinite(rows).all():
+                return rows
+    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    low, high = np.array([limits.min, limits.max], dtype).tolist()
+    for place, value in leaves(inputs):
+        if not low <= value <= high:  # so that NaN is refused too
+            raise RefusedError(f"{at(place)} is not between {low:.8g} and {high:.8g}")
+    return np.array(inputs, dtype=dtype)
+
+
+def leaves(value: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield every number of nested lists with its place."""
+    if not isinstance(value, list):
+        yield place, value
+        return
+    for index, item in enumerate(value):
+        yield from leaves(item, (*place, index))
+
+
+def at(place: tuple[int, ...]) -> str:
+    """Return a place in the request in words, counted from 0 as in JSON."""
+    row, *inside = place
+    return f"row {row}" + (f", value {', '.join(map(str, inside))}" if inside else "")
+
+
+def named(value: Any) -> str:
+    """Return the JSON type of a value in words."""
+    return JSON_NAMES[type(value)]
+
+
+def needed(numbers: set[type]) -> str:
+    """Return in words what a model takes."""
+    return "send numbers" if float in numbers else "send whole numbers"

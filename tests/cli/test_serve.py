@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn
+import skops.io
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from dynaserve import DynaNoise, RankTemplate
+from dynaserve.cli import serve as serve_module
+from dynaserve.serving.settings import ServeSettings
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Record what the process would have become: program, arguments, environment."""
+    calls = []
+    monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
+    return calls
+
+
+@pytest.fixture
+def iris(tmp_path):
+    path = tmp_path / "iris.skops"
+    skops.io.dump(LogisticRegression(max_iter=1000).fit(*load_iris(return_X_y=True)), path)
+    return path
+
+
+def test_it_becomes_the_bentoml_server_with_these_settings(run, server, iris, port):
+    result = run("serve", iris, "--port", port, "--workers", 2, "--max-rows", 7)
+    assert result.exit_code == 0, result.stderr
+    ((program, arguments, environment),) = server
+    assert program == arguments[0] == sys.executable
+    assert arguments[1:4] == ["-m", "bentoml", "serve"]
+    assert arguments[4:] == [
+        "dynaserve.serving.classifier:Classifier", "--host", "127.0.0.1", "--port", str(port)
+    ]  # fmt: skip
+    settings = ServeSettings.from_environment(environment)
+    assert settings == ServeSettings(source=str(iris), workers=2, max_rows=7)
+    assert environment["BENTOML_DO_NOT_TRACK"] == "True"
+
+
+def test_it_says_what_is_served_and_how_to_ask(run, server, iris, port, state_directory):
+    out = run("serve", iris, "--port", port).stdout
+    assert server
+    assert "iris.skops, version " in out
+    assert "3 classes: 0, 1, 2" in out
+    assert "DynaNoise, keyed" in out
+    assert "dynaserve calibrate HELD_OUT.npz" in out
+    assert f"file {state_directory}/noise.key" in out
+    assert f"curl -s http://127.0.0.1:{port}/predict" in out
+    assert '{"inputs":[[0.0,0.0,0.0,0.0]]}' in out
+
+
+def test_json_says_the_same(run, server, iris, port, state_directory):
+    facts = json.loads(run("serve", iris, "--port", port, "--json").stdout)
+    assert server
+    assert (facts["input_shape"], facts["classes"]) == ([4], [0, 1, 2])
+    assert facts["url"] == f"http://127.0.0.1:{port}"
+    assert facts["warning"] is None
+    key = (state_directory / "noise.key").read_bytes()
+    assert key.hex() not in json.dumps(facts)
+
+
+@pytest.mark.parametrize(
+    ("defense", "says"),
+    [
+        ("dynanoise", "--defense rank-template"),
+        ("dynanoise-paper", "DynaNoise"),
+        ("rank-template", "RankTemplate"),
+    ],
+)
+def test_the_embedded_default_takes_every_defense(run, server, port, defense, says):
+    result = run("serve", "--port", port, "--defense", defense)
+    assert result.exit_code == 0, result.stderr
+    assert says in result.stdout
+    assert len(server) == 1
+
+
+def test_no_defense_needs_a_second_word(run, server, port):
+    refused = run("serve", "--port", port, "--defense", "none")
+    assert refused.exit_code == 2
+    assert "--undefended" in refused.stderr
+    assert not server
+    confirmed = run("serve", "--port", port, "--defense", "none", "--undefended")
+    assert confirmed.exit_code == 0
+    assert "no defense" in confirmed.stdout
+
+
+def test_a_defense_file_is_used(run, server, iris, port, tmp_path):
+    DynaNoise.paper(temperature=5.0).save(tmp_path / "d.toml")
+    assert "5" in run("serve", iris, "--port", port, "--defense", tmp_path / "d.toml").stdout
+    assert ServeSettings.from_environment(server[0][2]).defense == str(tmp_path / "d.toml")
+
+
+def test_a_defense_for_other_classes_is_refused_before_start(run, server, iris, port, tmp_path):
+    rng = np.random.default_rng(0)
+    template = RankTemplate.calibrate(rng.normal(size=(400, 5)), rng.integers(0, 5, 400))
+    template.save(tmp_path / "d.toml")
+    result = run("serve", iris, "--port", port, "--defense", tmp_path / "d.toml")
+    assert result.exit_code == 2
+    assert "calibrated for 5 classes, got 3" in result.stderr
+    assert not server
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.skops"], "missing.skops does not exist"),
+        (["--defense", "nonsense"], "nonsense"),
+        (["--defense", "absent.toml"], "no such file"),
+        (["--host", "not a host"], "--host not a host"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(run, server, port, arguments, message):
+    result = run("serve", *arguments, "--port", port)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not server
+
+
+def test_a_port_in_use_is_said_before_anything_loads(run, server, monkeypatch):
+    monkeypatch.setattr(serve_module, "_load", lambda _settings: pytest.fail("loaded"))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        result = run("serve", "--port", listener.getsockname()[1])
+    assert result.exit_code == 2
+    assert "in use" in result.stderr
+    assert not server
+
+
+def test_a_host_that_others_reach_is_warned_about(run, server, iris, port):
+    result = run("serve", iris, "--port", port, "--host", "0.0.0.0")
+    assert server
+    assert "warning: 0.0.0.0 can be reached from other machines" in result.stdout
+    assert f"curl -s http://127.0.0.1:{port}/" in result.stdout
+
+
+def test_a_warning_of_a_library_is_one_line(run, server, iris, port, monkeypatch):
+    monkeypatch.setattr(sklearn, "__version__", "1.0.1")
+    monkeypatch.setattr("sklearn.base.__version__", "1.0.1")
+    skops.io.dump(LogisticRegression(max_iter=1000).fit(*load_iris(return_X_y=True)), iris)
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "execve", lambda *call: server.append(call))
+    monkeypatch.setenv("DYNASERVE_STATE_DIR", str(iris.parent / "state"))
+    result = run("serve", iris, "--port", port)
+    assert len(server) == 1
+    assert result.stderr.startswith("warning: iris.skops: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_real_process_refuses_an_untrusted_pickle(tmp_path, port):
+    (tmp_path / "m.pkl").write_bytes(b"cos\nsystem\n(S'touch touched'\ntR.")
+    command = [sys.executable, "-c", "from dynaserve.cli import main; main()", "serve", "m.pkl"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [*command, "--port", str(port)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: m.pkl is a pickle")
+    assert not (tmp_path / "touched").exists()

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dynaserve.serving.batching import Batches
+
+Rows = NDArray[Any]
+
+
+class Model:
+    """Doubles rows; holds its first call until told; fails on negative values; notes its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.started = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self, rows: Rows) -> Rows:
+        self.calls.append(len(rows))
+        self.started.set()
+        assert self.go.wait(timeout=60)
+        if (rows < 0).any():
+            raise ValueError("negative")
+        return rows * 2
+
+
+async def while_busy(model: Model, batches: Batches, *requests: Rows) -> list[Any]:
+    """Send requests while a first one holds the model; return their answers or exceptions."""
+    first = asyncio.create_task(batches(np.zeros((1, 2))))
+    await asyncio.to_thread(model.started.wait, 60)
+    tasks = [asyncio.create_task(batches(rows)) for rows in requests]
+    await asyncio.sleep(0)
+    model.go.set()
+    await first
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_rows_that_arrive_while_the_model_is_busy_share_its_next_call() -> None:
+    model = Model()
+    sent = [np.full((n, 2), float(n)) for n in (1, 2, 3)]
+    answers = asyncio.run(while_busy(model, Batches(model, 100), *sent))
+    assert model.calls == [1, 6]
+    for rows, answer in zip(sent, answers, strict=True):
+        np.testing.assert_array_equal(answer, rows * 2)
+
+
+def test_a_call_takes_no_more_rows_than_allowed_and_keeps_the_order() -> None:
+    model = Model()
+    asyncio.run(while_busy(model, Batches(model, 4), *(np.ones((n, 2)) for n in (2, 2, 1, 9, 1))))
+    assert model.calls == [1, 4, 1, 9, 1]
+
+
+def test_rows_of_different_shapes_are_never_joined() -> None:
+    model = Model()
+    answers = asyncio.run(while_busy(model, Batches(model, 100), np.ones((1, 2)), np.ones((1, 3))))
+    assert model.calls == [1, 1, 1]
+    assert [answer.shape for answer in answers] == [(1, 2), (1, 3)]
+
+
+def test_a_failing_request_does_not_fail_those_it_was_joined_with() -> None:
+    model = Model()
+    good, bad = np.ones((2, 2)), -np.ones((1, 2))
+    answers = asyncio.run(while_busy(model, Batches(model, 100), good, bad, good))
+    assert model.calls == [1, 5, 2, 1, 2]
+    np.testing.assert_array_equal(answers[0], good * 2)
+    np.testing.assert_array_equal(answers[2], good * 2)
+    assert isinstance(answers[1], ValueError)
+
+
+@pytest.mark.parametrize("run", [lambda rows: rows[:-1], lambda _: None])
+def test_an_answer_of_the_wrong_size_is_an_error_and_the_next_request_is_served(
+    run: Callable[[Rows], Any],
+) -> None:
+    async def send() -> None:
+        batches = Batches(run, 10)
+        for _ in range(2):
+            with pytest.raises((ValueError, TypeError)):
+                await asyncio.wait_for(batches(np.ones((2, 2))), timeout=60)
+        assert batches.worker is None
+
+    asyncio.run(send())
+
+
+def test_a_request_cancelled_while_it_waits_is_never_run() -> None:
+    async def send(model: Model) -> Any:
+        batches = Batches(model, 100)
+        first = asyncio.create_task(batches(np.zeros((1, 2))))
+        await asyncio.to_thread(model.started.wait, 60)
+        dropped = asyncio.create_task(batches(np.ones((5, 2))))
+        kept = asyncio.create_task(batches(np.ones((2, 2))))
+        await asyncio.sleep(0)
+        dropped.cancel()
+        model.go.set()
+        await first
+        assert (await kept).shape == (2, 2)
+        assert not batches.waiting
+        assert batches.worker is None
+        assert dropped.cancelled() or isinstance(
+            (await asyncio.gather(dropped, return_exceptions=True))[0], asyncio.CancelledError
+        )
+
+    model = Model()
+    asyncio.run(send(model))
+    assert model.calls == [1, 2]
+
+
+def test_a_request_cancelled_while_it_runs_leaves_the_others_their_answers() -> None:
+    async def send(model: Model) -> None:
+        batches = Batches(model, 100)
+        running = asyncio.create_task(batches(np.zeros((1, 2))))
+        await asyncio.to_thread(model.started.wait, 60)
+        waiting = asyncio.create_task(batches(np.ones((1, 2))))
+        await asyncio.sleep(0)
+        running.cancel()
+        model.go.set()
+        np.testing.assert_array_equal(await waiting, np.full((1, 2), 2.0))
+        assert batches.worker is None
+
+    asyncio.run(send(Model()))
+
+
+def test_the_event_loop_lives_while_the_model_runs() -> None:
+    async def send(model: Model) -> None:
+        answer = asyncio.create_task(Batches(model, 10)(np.ones((1, 2))))
+        await asyncio.to_thread(model.started.wait, 60)
+        model.go.set()  # only a living loop gets here: the model waits for it
+        assert (await answer).shape == (1, 2)
+
+    asyncio.run(send(Model()))
+
+
+def test_a_call_does_not_see_the_context_of_the_request_that_started_it() -> None:
+    who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+    seen: list[str] = []
+
+    def run(rows: Rows) -> Rows:
+        seen.append(who.get())
+        return rows
+
+    async def send() -> None:
+        who.set("the first client")
+        await Batches(run, 10)(np.ones((1, 2)))
+
+    asyncio.run(send())
+    assert seen == ["nobody"]
+
+
+def test_requests_that_wait_when_the_server_stops_are_cancelled_not_left_hanging() -> None:
+    async def send(model: Model) -> None:
+        batches = Batches(model, 1)
+        tasks = [asyncio.create_task(batches(np.ones((1, 2)))) for _ in range(3)]
+        await asyncio.to_thread(model.started.wait, 60)
+        assert batches.worker is not None
+        batches.worker.cancel()
+        model.go.set()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(answer, asyncio.CancelledError) for answer in answers)
+
+    asyncio.run(send(Model()))
