@@ -42,6 +42,7 @@ INSTRUCTION_SETS: dict[str, dict[str, list[str]]] = {
 isas = {"scalar": [], **INSTRUCTION_SETS.get(platform.machine().lower(), {})}
 built = [(f"DYNASERVE_WITH_{isa.upper()}", "1") for isa in isas]
 headers = [str(path) for path in sorted(Path("csrc").rglob("*.h"))]
+libraries = {isa: f"csrc/isa/{isa}.cpp" for isa in isas}
 
 
 def explain(error: CompileError) -> CompileError:
@@ -79,7 +80,7 @@ setup(
         (
             f"dynaserve_{isa}",
             {
-                "sources": [f"csrc/isa/{isa}.cpp"],
+                "sources": [libraries[isa]],
                 "obj_deps": {"": headers},
                 "include_dirs": ["csrc"],
                 "cflags": [*FLAGS, *flags],
@@ -93,7 +94,7 @@ setup(
             ["csrc/module.cpp", "csrc/dispatch.cpp"],
             include_dirs=["csrc"],
             define_macros=built,
-            depends=headers,
+            depends=[*headers, *libraries.values()],
             extra_compile_args=FLAGS,
         )
     ],

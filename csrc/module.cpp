@@ -237,7 +237,9 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
                                  const py::array& rank_weights, double tail_weight, int threads) {
     const Batch batch(logits);
     const Rows& rows = batch.rows();
-    const auto top = numbers("confidence", confidence, rows.classes);
+    const bool single = py::isinstance<py::array_t<float, py::array::c_style>>(confidence) &&
+                        confidence.ndim() == 1 && confidence.size() == rows.classes;
+    const py::array top = single ? confidence : numbers("confidence", confidence, rows.classes);
     const auto weights = numbers("rank_weights", rank_weights, -1);
     if (weights.size() > dynaserve::RankTemplateParameters::max_ranks) {
         throw py::value_error(
@@ -248,17 +250,17 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
         checked("rank_weights", weights.data()[r], 0, false);
     checked("tail_weight", tail_weight, 0, false);
     py::array_t<float> out(shape_of(logits, logits.ndim()));
-    const dynaserve::RankTemplateParameters parameters = {top.data(), weights.data(),
-                                                          weights.size(), tail_weight};
+    const dynaserve::RankTemplateParameters parameters = {
+        {top.data(), single}, weights.data(), weights.size(), tail_weight};
     float* p = out.mutable_data();
     const ptrdiff_t stopped = for_rows(rows, threads, [&](ptrdiff_t begin, ptrdiff_t end) {
         return active_kernels().rank_template(rows, parameters, begin, end, p);
     });
     if (stopped < rows.count) {
-        // looked at only where a row came to it: k may be large, and the batch one row
-        if (!std::all_of(top.data(), top.data() + top.size(),
-                         dynaserve::RankTemplateParameters::is_confidence)) {
-            throw py::value_error("confidence holds a value that is not in (0, 1]");
+        for (ptrdiff_t c = 0; c < rows.classes; ++c) {
+            if (!parameters.is_confidence(parameters.confidence[c])) {
+                throw py::value_error("confidence holds a value that is not in (0, 1]");
+            }
         }
         refuse_row(logits, rows, stopped);
     }

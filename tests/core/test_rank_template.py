@@ -93,6 +93,21 @@ def test_ties_go_to_the_lowest_index(core: ModuleType, k: int) -> None:
     np.testing.assert_allclose(released[1], (1 - confidence[0]) * weights[0], rtol=1e-6)
 
 
+def test_float32_confidence_is_read_as_it_is(core: ModuleType) -> None:
+    logits = batch(np.random.default_rng(2), 37, 20, np.float32)
+    confidence, weights, tail = template(20, 3)
+    single = confidence.astype(np.float32)
+    np.testing.assert_array_equal(
+        core.rank_template(logits, single, weights, tail),
+        core.rank_template(logits, single.astype(np.float64), weights, tail),
+    )
+    apart = np.repeat(single, 2)[::2]
+    np.testing.assert_array_equal(
+        core.rank_template(logits, apart, weights, tail),
+        core.rank_template(logits, single, weights, tail),
+    )
+
+
 @pytest.mark.parametrize("k", [6, 300])
 def test_strides_batches_and_threads_change_nothing(core: ModuleType, k: int) -> None:
     rng = np.random.default_rng(1)

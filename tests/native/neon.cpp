@@ -74,8 +74,8 @@ void compare(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon, s
     const std::vector<double> confidence(static_cast<std::size_t>(k), 0.8);
     const double weights[] = {0.4, 0.3, 0.2, 0.1, 0.1};
     for (const std::ptrdiff_t ranks : {0, 1, 3, 5}) {
-        const dynaserve::RankTemplateParameters parameters = {confidence.data(), weights, ranks,
-                                                              0.01};
+        const dynaserve::RankTemplateParameters parameters = {
+            {confidence.data(), false}, weights, ranks, 0.01};
         scalar.rank_template(rows, parameters, 0, n, expected.data());
         neon.rank_template(rows, parameters, 0, n, released.data());
         expect(expected == released, "rank_template differs", k, static_cast<double>(ranks));
@@ -85,7 +85,7 @@ void compare(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon, s
     const dynaserve::DynaNoiseParameters parameters = {0.3f, 2.0f, 0.5f, false};
     const auto stopped = neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data());
     expect(stopped == 21, "a NaN row is not found by dynanoise", k, static_cast<double>(stopped));
-    const dynaserve::RankTemplateParameters top = {confidence.data(), weights, 3, 0.01};
+    const dynaserve::RankTemplateParameters top = {{confidence.data(), false}, weights, 3, 0.01};
     const auto at = neon.rank_template(rows, top, 0, n, released.data());
     expect(at == 21, "a NaN row is not found by rank_template", k, static_cast<double>(at));
 }

@@ -1,0 +1,101 @@
+# What a person types here; .ci/run types the same. Works with GNU make 3.81 (macOS) and writes
+# nothing outside this folder. CONTRIBUTING.md says what each target is for.
+
+PYTHON ?= python3
+UV ?= uv
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+BENCH_ARGS ?=
+
+CORE_SOURCES := $(shell find csrc -type f)
+CXX_SOURCES := $(shell find csrc tests/native -type f \( -name '*.h' -o -name '*.cpp' \))
+
+.DEFAULT_GOAL := help
+.PHONY: help prerequisites setup serve test lint format bench accuracy sanitize neon pins clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo "  PYTHON=... picks the interpreter for a new $(VENV), ARGS=... goes to dynaserve serve or pytest"
+
+comma := ,
+# $(call need,shell test,what is missing,how to get it): every missing thing is named, not only the first
+need = { $(1); } >/dev/null 2>&1 || { missing=1; printf 'missing: %s\n    %s\n' '$(2)' '$(3)' >&2; }
+
+prerequisites:  ## Check what must be on the machine: Python with venv and headers, a C++17 compiler
+	@missing=; \
+	$(call need,$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3$(comma) 10))",Python 3.10 or newer as $(PYTHON),Debian/Ubuntu: apt-get install python3. macOS: brew install python. Another one: make PYTHON=/path/to/python3 ...); \
+	$(call need,$(PYTHON) -c "import ensurepip$(comma) venv",the venv module of $(PYTHON),Debian/Ubuntu keep it in a package of its own: apt-get install python3-venv); \
+	$(call need,test -f "`$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))'`/Python.h",the C headers of $(PYTHON),Debian/Ubuntu: apt-get install python3-dev); \
+	$(call need,echo 'static_assert(__cplusplus >= 201703L);' | $${CXX:-c++} -std=c++17 -fsyntax-only -x c++ -,a C++17 compiler (c++$(comma) or the one that CXX names),Debian/Ubuntu: apt-get install g++. macOS: xcode-select --install); \
+	test -z "$$missing"
+
+setup: $(VENV)/.core-built  ## Build .venv with DynaServe, every extra and the developers' tools
+
+$(BIN)/pip:
+	@$(MAKE) --no-print-directory prerequisites
+	$(PYTHON) -m venv $(VENV)
+
+# The build tools come first, pinned too, so that the core is built by them and not by what an
+# isolated build would fetch each time.
+$(VENV)/.installed: pyproject.toml setup.py constraints.txt | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools pybind11
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[all,dev]'
+	@touch $@
+
+$(VENV)/.core-built: $(VENV)/.installed $(CORE_SOURCES)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+serve: setup  ## Serve a classifier with the defense built in: make serve ARGS="model.onnx --port 3001"
+	@exec $(BIN)/dynaserve serve $(ARGS)
+
+test: setup  ## Run every test, with the coverage gate: make test ARGS="-k philox --no-cov"
+	$(BIN)/pytest --cov $(ARGS)
+
+lint: setup  ## Check style and types, Python and C++
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+format: setup  ## Rewrite the sources as lint wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+bench: setup  ## Time the kernels against torch and numpy; BENCH_ARGS=--smoke only proves that it runs
+	$(BIN)/python benchmarks/report.py $(BENCH_ARGS)
+
+accuracy: setup  ## Measure the kernels' exp, log, sin and cos against float64, in ULP
+	$(BIN)/python benchmarks/accuracy.py
+
+sanitize: setup  ## Run the kernel tests on a core built with AddressSanitizer and UBSan
+	PYTHON=$(BIN)/python tests/native/sanitize $(ARGS)
+
+AARCH64_CXX ?= aarch64-linux-gnu-g++
+
+neon:  ## Cross-compile the NEON kernels and compare them with the scalar ones under qemu
+	@missing=; \
+	$(call need,command -v $(AARCH64_CXX),a C++ compiler for AArch64,Debian/Ubuntu: apt-get install g++-aarch64-linux-gnu); \
+	$(call need,command -v qemu-aarch64,qemu for AArch64 programs,Debian/Ubuntu: apt-get install qemu-user); \
+	test -z "$$missing"
+	@mkdir -p build
+	$(AARCH64_CXX) -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Icsrc -static tests/native/neon.cpp csrc/isa/scalar.cpp csrc/isa/neon.cpp -o build/neon
+	qemu-aarch64 build/neon
+
+# A CUDA build of torch brings these, and pins each of them itself.
+CUDA_ONLY := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cupti \
+    nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile \
+    nvidia-curand nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 \
+    nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx triton
+
+pins:  ## Pin the newest versions that fit, for every supported Python, in constraints.txt (needs uv)
+	$(UV) pip compile --quiet --upgrade --upgrade-package torch==2.13.0 --universal --python-version 3.10 \
+	    --extra all --extra dev --no-annotate --custom-compile-command 'make pins' \
+	    $(addprefix --no-emit-package ,$(CUDA_ONLY)) --output-file constraints.txt pyproject.toml
+
+clean:  ## Remove build outputs and caches, not .venv
+	rm -rf build dist *.egg-info .benchmarks .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -f dynaserve/_core.*.so $(VENV)/.core-built
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
