@@ -34,9 +34,9 @@ def dynanoise(logits: NDArray[np.float32], rng: np.random.Generator) -> Call:
 
 def rank_template(logits: NDArray[np.float32], _: np.random.Generator) -> Call:
     k = logits.shape[1]
-    rank_weights = np.array([0.5, 0.2, 0.1], dtype=np.float32)
+    rank_weights = np.array([0.5, 0.2, 0.1])
     tail_weight = (1 - 0.8) / (k - 1 - len(rank_weights))
-    confidence = np.full(k, 0.9, dtype=np.float32)
+    confidence = np.full(k, 0.9)
     return _core.rank_template, (logits, confidence, rank_weights, tail_weight)
 
 

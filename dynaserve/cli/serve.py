@@ -43,26 +43,42 @@ def serve(
     source: Annotated[
         str | None,
         typer.Argument(
+            envvar="DYNASERVE_SOURCE",
             help="A .skops, .onnx, .pt2, .pt, .joblib or .pkl file, or a BentoML tag such as "
-            "name:latest. Without it: a small digits classifier, trained at first start."
+            "name:latest. Without it: a small digits classifier, trained at first start.",
         ),
     ] = None,
     *,
     defense: Annotated[
         str,
-        typer.Option(help="dynanoise, dynanoise-paper, rank-template, none, or a FILE.toml."),
+        typer.Option(
+            envvar="DYNASERVE_DEFENSE",
+            help="dynanoise, dynanoise-paper, rank-template, none, or a FILE.toml.",
+        ),
     ] = "dynanoise",
     undefended: Annotated[
-        bool, typer.Option("--undefended", help="Confirm --defense none.")
+        bool,
+        typer.Option("--undefended", envvar="DYNASERVE_UNDEFENDED", help="Confirm --defense none."),
     ] = False,
     trust_pickle: Annotated[
         bool,
-        typer.Option("--trust-pickle", help="Load files that can run code; only your own ones."),
+        typer.Option(
+            "--trust-pickle",
+            envvar="DYNASERVE_TRUST_PICKLE",
+            help="Load files that can run code; only your own ones.",
+        ),
     ] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 3000,
-    workers: Annotated[int, typer.Option(min=1, help="Server processes.")] = 1,
-    max_rows: Annotated[int, typer.Option(min=1, help="Most rows in one request.")] = 1024,
+    workers: Annotated[
+        int, typer.Option(min=1, envvar="DYNASERVE_WORKERS", help="Server processes.")
+    ] = 1,
+    max_rows: Annotated[
+        int, typer.Option(min=1, envvar="DYNASERVE_MAX_ROWS", help="Most rows in one request.")
+    ] = 1024,
+    max_bytes: Annotated[
+        int, typer.Option(min=1, envvar="DYNASERVE_MAX_BYTES", help="Largest request body.")
+    ] = 64 * 1024**2,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what is served as one JSON object.")
     ] = False,
@@ -78,6 +94,7 @@ def serve(
             trust_pickle=trust_pickle,
             undefended=undefended,
             max_rows=max_rows,
+            max_bytes=max_bytes,
             workers=workers,
         )
         require_free(host, port)
@@ -159,6 +176,5 @@ def _prose(facts: dict[str, Any]) -> str:
 def become_server(settings: ServeSettings, host: str, port: int) -> NoReturn:
     """Replace this process by BentoML's server, so that signals reach it directly."""
     environment = os.environ | settings.to_environment() | {"BENTOML_DO_NOT_TRACK": "True"}
-    environment.setdefault("BENTOML_CONFIG_OPTIONS", "api_server.logging.access.enabled=false")
     arguments = ["-m", "bentoml", "serve", _SERVICE, "--host", host, "--port", str(port)]
     os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - no shell

@@ -47,8 +47,7 @@ class PredictRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SD
     @classmethod
     async def from_http_request(cls, request: Request, serde: Any) -> PredictRequest:  # noqa: ARG003
         """Hand the body over unread: BentoML's parser logs the values that it refuses."""
-        media_type = request.headers.get("content-type", "application/json")
-        body = Unread(await request.body(), media_type)
+        body = Unread(request.stream(), request.headers.get("content-type", "application/json"))
         return cast("PredictRequest", cls.model_construct(inputs=body))
 
 
@@ -103,11 +102,12 @@ class ClassifierService:
         """Classify rows of numbers, each of the shape that the model was trained on.
 
         The probabilities went through a membership-inference defense. 400 says which row is wrong
-        and what would be right, 413 that there are too many rows, 415 that this is not JSON.
+        and what would be right, 413 that it is too much at once, 415 that this is not JSON.
         """
-        model, limit = self.model, self.settings.max_rows
+        model, limits = self.model, self.settings
         try:
-            rows = read_rows(read_inputs(inputs), model.dtype, model.input_shape, max_rows=limit)
+            values = await read_inputs(inputs, max_bytes=limits.max_bytes)
+            rows = read_rows(values, model.dtype, model.input_shape, max_rows=limits.max_rows)
         except RefusedError as refused:
             # Returned, not raised: BentoML logs a traceback for what is raised.
             return JSONResponse({"error": str(refused)}, refused.status)

@@ -7,9 +7,9 @@ would be right, and quotes nothing of the request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -37,8 +37,8 @@ class RefusedError(ValueError):
     status = HTTPStatus.BAD_REQUEST
 
 
-class TooManyRowsError(RefusedError):
-    """The request holds more rows than the service takes at once."""
+class TooLargeError(RefusedError):
+    """The request holds more than the service takes at once."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
@@ -51,26 +51,33 @@ class MediaTypeError(RefusedError):
 
 @dataclass(frozen=True)
 class Unread:
-    """The body of a request as it came, with what its sender says it is."""
+    """The body of a request as it comes in, with what its sender says it is."""
 
-    body: bytes = field(repr=False)
+    chunks: AsyncIterator[bytes]
     media_type: str
 
 
-def read_inputs(request: Unread) -> Any:
+async def read_inputs(request: Unread, *, max_bytes: int) -> Any:
     """Return the value of ``inputs`` in a JSON body, itself unchecked.
 
     Raises
     ------
     MediaTypeError
         The sender says that the body is something else.
+    TooLargeError
+        The body is longer than ``max_bytes``; the rest of it stays unread.
     RefusedError
         The body is not one JSON object with the one field ``inputs``.
     """
     if request.media_type.split(";")[0].strip().lower() != "application/json":
         raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
+    body = bytearray()
+    async for chunk in request.chunks:
+        body += chunk
+        if len(body) > max_bytes:
+            raise TooLargeError(f"the body is longer than {max_bytes} bytes; send fewer rows")
     try:
-        document = orjson.loads(request.body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise RefusedError(
             f"malformed JSON at line {error.lineno}, column {error.colno} (NaN, Infinity and "
@@ -104,7 +111,7 @@ def read_rows(
 
     Raises
     ------
-    TooManyRowsError
+    TooLargeError
         There are more than ``max_rows`` rows.
     RefusedError
         Anything else is wrong with the rows; the message names the first place.
@@ -114,9 +121,7 @@ def read_rows(
     if not inputs:
         raise RefusedError('"inputs" holds no rows; send at least one')
     if len(inputs) > max_rows:
-        raise TooManyRowsError(
-            f'"inputs" holds {len(inputs)} rows; send at most {max_rows} at once'
-        )
+        raise TooLargeError(f'"inputs" holds {len(inputs)} rows; send at most {max_rows} at once')
     shape = resolved(inputs[0], shape)
     for number, row in enumerate(inputs):
         check(row, shape, NUMBERS[dtype.kind], (number,))

@@ -35,6 +35,8 @@ class ServeSettings(BaseModel):
         Say a second time that answers should go out without a defense.
     max_rows : int
         Most rows in one request, and in one call of the model.
+    max_bytes : int
+        Most bytes in the body of one request.
     workers : int
         Server processes.
 
@@ -52,6 +54,7 @@ class ServeSettings(BaseModel):
     trust_pickle: bool = False
     undefended: bool = False
     max_rows: int = Field(default=1024, ge=1)
+    max_bytes: int = Field(default=64 * 2**20, ge=1)
     workers: int = Field(default=1, ge=1)
 
     @classmethod

@@ -49,6 +49,7 @@ def client(start: Callable[[Any], Any], tmp_path_factory: pytest.TempPathFactory
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DYNASERVE_STATE_DIR", str(tmp_path_factory.mktemp("state")))
         patch.setenv("DYNASERVE_MAX_ROWS", "8")
+        patch.setenv("DYNASERVE_MAX_BYTES", "1000")
         patch.setattr(classifier, "load_model", lambda *_, **__: MODEL)
         yield start(classifier_service(metrics={"enabled": False}))
 
@@ -83,6 +84,7 @@ def test_a_row_gets_one_answer_whatever_it_is_sent_with(client: Any) -> None:
         ({"inputs": []}, 400),
         ({"rows": [[1, 2, 3]]}, 400),
         ({"inputs": [[0, 0, 0]] * 9}, 413),
+        ({"inputs": [["x" * 1000] * 3]}, 413),
     ],
 )
 def test_a_refusal_is_one_json_object_and_no_traceback_in_the_log(

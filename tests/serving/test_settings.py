@@ -12,6 +12,7 @@ def test_settings_survive_the_trip_through_the_environment() -> None:
         trust_pickle=True,
         undefended=True,
         max_rows=7,
+        max_bytes=8,
         workers=3,
     )
     assert ServeSettings.from_environment(settings.to_environment()) == settings

@@ -168,7 +168,7 @@ class DynaNoise:
         """Return one line for people."""
         config = self._config
         label = "label kept" if config.preserve_top1 else "label may change"
-        version = f", model version {config.model_version!r}" if config.model_version else ""
+        version = f", model version {config.model_version[:12]!r}" if config.model_version else ""
         return (
             f"DynaNoise, {config.noise} noise: base variance {config.base_variance:g}, "
             f"sensitivity scale {config.sensitivity_scale:g}, "
