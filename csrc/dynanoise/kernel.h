@@ -29,6 +29,20 @@ struct DynaNoiseKernel {
     using Group = RowGroup<V>;
     static constexpr int lanes = V::lanes;
 
+    // What turns x into y = (x - m + s g) / T, for one row or for one row per lane.
+    struct Noise {
+        Float m, s, inverse_t;
+        Philox<V> philox;
+        Word c2, c3;
+
+        DYNASERVE_METHOD Float add(Float g, Float x) const {
+            return V::fma(s, g, x - m) * inverse_t;
+        }
+    };
+
+    // Blocks of normals made at a time; a fourth would run out of registers.
+    static constexpr int blocks = 3;
+
     // ---- rows side by side ---------------------------------------------------------------
 
     struct Sensitivity {
@@ -51,33 +65,51 @@ struct DynaNoiseKernel {
         return {m, z, V::min(V::broadcast(1), V::max(V::broadcast(0), r))};
     }
 
-    // p = softmax((x - m + s g) / T), column by column.
-    static void noisy_softmax(Group& group, const Sensitivity& row, const Philox<V>& philox,
-                              Word c2, Word c3, const DynaNoiseParameters& parameters) {
-        const Float variance = V::broadcast(parameters.variance);
-        const Float s = V::sqrt(
-            variance * V::fma(V::broadcast(parameters.sensitivity_scale), row.r, V::broadcast(1)));
-        const Float inverse_t = V::broadcast(parameters.inverse_temperature);
-        Float top = V::broadcast(-INFINITY);
-        for (std::ptrdiff_t j = 0; j < group.padded; j += 4) {
-            Float g[4];
-            philox.normals(V::broadcast_word(static_cast<std::uint32_t>(j / 4)), c2, c3, g);
-            for (std::ptrdiff_t i = 0; i < 4 && j + i < group.k; ++i) {
-                const Float y = V::fma(s, g[i], group.column(j + i) - row.m) * inverse_t;
-                group.set_column(j + i, y);
-                top = V::max(y, top);
-            }
+    DYNASERVE_INLINE Noise noise_of(const Sensitivity& row, const std::uint32_t* keys, int n,
+                                    const DynaNoiseParameters& parameters) {
+        const Float scale = V::broadcast(parameters.sensitivity_scale);
+        const Float variance =
+            V::broadcast(parameters.variance) * V::fma(scale, row.r, V::broadcast(1));
+        return {row.m,
+                V::sqrt(variance),
+                V::broadcast(parameters.inverse_temperature),
+                Philox<V>::keyed(key_column(keys, 0, n), key_column(keys, 1, n)),
+                key_column(keys, 2, n),
+                key_column(keys, 3, n)};
+    }
+
+    // y for n blocks of four classes, from class j on; `top` follows the largest.
+    template <int n>
+    DYNASERVE_INLINE void add_noise(Group& group, std::ptrdiff_t j, const Noise& noise,
+                                    Float& top) {
+        Word b[n];
+        Float g[n][4];
+        for (int i = 0; i < n; ++i) {
+            b[i] = V::broadcast_word(static_cast<std::uint32_t>(j / 4 + i));
         }
+        noise.philox.normals(b, noise.c2, noise.c3, g);
+        for (int i = 0; i < 4 * n && j + i < group.k; ++i) {
+            const Float y = noise.add(g[i / 4][i % 4], group.column(j + i));
+            group.set_column(j + i, y);
+            top = V::max(y, top);
+        }
+    }
+
+    DYNASERVE_INLINE void noisy_softmax(Group& group, const Noise& noise) {
+        Float top = V::broadcast(-INFINITY);
+        std::ptrdiff_t j = 0;
+        for (; j + 4 * blocks <= group.padded; j += 4 * blocks) {
+            add_noise<blocks>(group, j, noise, top);
+        }
+        for (; j < group.padded; j += 4) add_noise<1>(group, j, noise, top);
         Float z = V::broadcast(0);
-        for (std::ptrdiff_t j = 0; j < group.k; ++j) {
+        for (j = 0; j < group.k; ++j) {
             const Float e = simd::exp<V>(group.column(j) - top);
             group.set_column(j, e);
             z = z + e;
         }
         const Float scale = V::broadcast(1) / z;
-        for (std::ptrdiff_t j = 0; j < group.k; ++j) {
-            group.set_column(j, group.column(j) * scale);
-        }
+        for (j = 0; j < group.k; ++j) group.set_column(j, group.column(j) * scale);
     }
 
     static Word key_column(const std::uint32_t* row_keys, int column, int n) {
@@ -100,6 +132,12 @@ struct DynaNoiseKernel {
         if (j < end) step(j, V::load_first(x + j, static_cast<int>(end - j), -INFINITY));
     }
 
+    // The part of a vector that the row still has; the rest reads as -infinity.
+    DYNASERVE_INLINE Float load_part(const float* x, std::ptrdiff_t left) {
+        if (left >= lanes) return V::load(x);
+        if (left <= 0) return V::broadcast(-INFINITY);
+        return V::load_first(x, static_cast<int>(left), -INFINITY);
+    }
     DYNASERVE_INLINE void store_part(float* p, Float x, std::ptrdiff_t left) {
         if (left >= lanes) {
             V::store(p, x);
@@ -144,42 +182,50 @@ struct DynaNoiseKernel {
         return {m, z, r < 0 ? 0 : r > 1 ? 1 : r};
     }
 
-    // p = softmax((x - m + s g) / T) into p, which may be x.
-    static void noisy_softmax(const float* x, std::ptrdiff_t k, const RowSensitivity& row,
-                              const std::uint32_t* key, const DynaNoiseParameters& parameters,
-                              float* p) {
-        const Float m = V::broadcast(row.m);
-        const Float s = V::broadcast(static_cast<float>(
-            std::sqrt(parameters.variance * (1 + parameters.sensitivity_scale * row.r))));
-        const Float inverse_t = V::broadcast(parameters.inverse_temperature);
-        const Philox<V> philox =
-            Philox<V>::keyed(V::broadcast_word(key[0]), V::broadcast_word(key[1]));
-        const Word c2 = V::broadcast_word(key[2]), c3 = V::broadcast_word(key[3]);
-        Float top = V::broadcast(-INFINITY);
-        const auto step = [&](std::ptrdiff_t j, const Float(&v)[4], Float(&y)[4]) {
-            const Word b =
-                V::block_of_lane() + V::broadcast_word(static_cast<std::uint32_t>(j / 4));
-            philox.normals(b, c2, c3, y);
-            V::transpose4(y);
-            for (int i = 0; i < 4; ++i) {
-                y[i] = V::fma(s, y[i], v[i] - m) * inverse_t;
-                top = V::max(y[i], top);
+    DYNASERVE_INLINE Noise noise_of(const RowSensitivity& row, const std::uint32_t* key,
+                                    const DynaNoiseParameters& parameters) {
+        const double variance = parameters.variance * (1 + parameters.sensitivity_scale * row.r);
+        return {V::broadcast(row.m),
+                V::broadcast(static_cast<float>(std::sqrt(variance))),
+                V::broadcast(parameters.inverse_temperature),
+                Philox<V>::keyed(V::broadcast_word(key[0]), V::broadcast_word(key[1])),
+                V::broadcast_word(key[2]),
+                V::broadcast_word(key[3])};
+    }
+
+    // y for n tiles of 4 * lanes classes, from class j on, into p; `top` follows the largest.
+    // `whole`: the row has that many, and no vector needs a look at what is left.
+    template <int n, bool whole>
+    DYNASERVE_INLINE void add_noise(const float* x, std::ptrdiff_t j, std::ptrdiff_t k,
+                                    const Noise& noise, float* p, Float& top) {
+        Word b[n];
+        Float g[n][4];
+        for (int tile = 0; tile < n; ++tile) {
+            const auto first = static_cast<std::uint32_t>(j / 4 + tile * lanes);
+            b[tile] = V::block_of_lane() + V::broadcast_word(first);
+        }
+        noise.philox.normals(b, noise.c2, noise.c3, g);
+        for (int tile = 0; tile < n; ++tile) {
+            V::transpose4(g[tile]);
+            for (int i = 0; i < 4; ++i, j += lanes) {
+                const std::ptrdiff_t left = whole ? lanes : k - j;
+                const Float y = noise.add(g[tile][i], load_part(x + j, left));
+                store_part(p + j, y, left);
+                top = V::max(y, top);
             }
-        };
-        Float v[4], y[4];
+        }
+    }
+
+    // p = softmax((x - m + s g) / T) into p, which may be x.
+    DYNASERVE_INLINE void noisy_softmax(const float* x, std::ptrdiff_t k, const Noise& noise,
+                                        float* p) {
+        constexpr std::ptrdiff_t tile = 4 * lanes;
+        Float top = V::broadcast(-INFINITY);
         std::ptrdiff_t j = 0;
-        for (; j + 4 * lanes <= k; j += 4 * lanes) {
-            for (int i = 0; i < 4; ++i) v[i] = V::load(x + j + i * lanes);
-            step(j, v, y);
-            for (int i = 0; i < 4; ++i) V::store(p + j + i * lanes, y[i]);
+        for (; j + blocks * tile <= k; j += blocks * tile) {
+            add_noise<blocks, true>(x, j, k, noise, p, top);
         }
-        if (j < k) {
-            for (int i = 0; i < 4; ++i) v[i] = V::broadcast(-INFINITY);
-            for_each_vector(x, j, k,
-                            [&](std::ptrdiff_t at, Float part) { v[(at - j) / lanes] = part; });
-            step(j, v, y);
-            for (int i = 0; i < 4; ++i) store_part(p + j + i * lanes, y[i], k - j - i * lanes);
-        }
+        for (; j < k; j += tile) add_noise<1, false>(x, j, k, noise, p, top);
         softmax(p, k, V::reduce_max(top));
     }
 
@@ -253,10 +299,7 @@ struct DynaNoiseKernel {
                 V::store(m, row.m);
                 for (int i = 0; i < n; ++i) top1[i] = first_equal(group.row(i), k, m[i]);
             }
-            const std::uint32_t* keys = row_keys + 4 * first;
-            const auto philox = Philox<V>::keyed(key_column(keys, 0, n), key_column(keys, 1, n));
-            noisy_softmax(group, row, philox, key_column(keys, 2, n), key_column(keys, 3, n),
-                          parameters);
+            noisy_softmax(group, noise_of(row, row_keys + 4 * first, n, parameters));
             group.columns_to_rows();
             for (int i = 0; i < n; ++i) {
                 float* p = out + (first + i) * k;
@@ -285,7 +328,7 @@ struct DynaNoiseKernel {
             const RowSensitivity row = sensitivity(x, k);
             if (bad(row.z)) return i;
             const std::ptrdiff_t top1 = parameters.preserve_top1 ? first_equal(x, k, row.m) : 0;
-            noisy_softmax(x, k, row, row_keys + 4 * i, parameters, p);
+            noisy_softmax(x, k, noise_of(row, row_keys + 4 * i, parameters), p);
             if (parameters.preserve_top1) keep_top1(p, k, top1);
         }
         return end;

@@ -26,34 +26,47 @@ struct Philox {
         return philox;
     }
 
-    // The counter goes in, the four random words of the block come out.
-    DYNASERVE_METHOD void words(Word (&c)[4]) const {
+    // Counters go in, the four random words of each block come out. n blocks at a time, because
+    // each round waits for the one before it and another block's rounds fill the gaps.
+    template <int n>
+    DYNASERVE_METHOD void words(Word (&c)[n][4]) const {
         const Word m0 = V::broadcast_word(0xD2511F53), m1 = V::broadcast_word(0xCD9E8D57);
         for (int i = 0; i < rounds; ++i) {
-            Word high0, low0, high1, low1;
-            V::multiply(c[0], m0, high0, low0);
-            V::multiply(c[2], m1, high1, low1);
-            c[0] = V::xor3(high1, c[1], key[i][0]);
-            c[1] = low1;
-            c[2] = V::xor3(high0, c[3], key[i][1]);
-            c[3] = low0;
+            for (auto& w : c) {
+                Word high0, low0, high1, low1;
+                V::multiply(w[0], m0, high0, low0);
+                V::multiply(w[2], m1, high1, low1);
+                w[0] = V::xor3(high1, w[1], key[i][0]);
+                w[1] = low1;
+                w[2] = V::xor3(high0, w[3], key[i][1]);
+                w[3] = low0;
+            }
         }
     }
 
-    // Four standard normals of block b: Box and Muller on (word 0, word 1) and (word 2, word 3).
-    // The radius takes u = ((word >> 8) + 1) / 2^24, which float32 holds exactly and which is
+    // Four standard normals of each block b: Box and Muller on (word 0, word 1) and (word 2, word
+    // 3). The radius takes u = ((word >> 8) + 1) / 2^24, which float32 holds exactly and which is
     // never 0; the angle takes all 32 bits. So |g| <= sqrt(48 log 2) = 5.77.
-    DYNASERVE_METHOD void normals(Word b, Word c2, Word c3, Float (&g)[4]) const {
-        Word w[4] = {b, V::broadcast_word(0), c2, c3};
+    template <int n>
+    DYNASERVE_METHOD void normals(const Word (&b)[n], Word c2, Word c3, Float (&g)[n][4]) const {
+        Word w[n][4];
+        for (int j = 0; j < n; ++j) {
+            w[j][0] = b[j];
+            w[j][1] = V::broadcast_word(0);
+            w[j][2] = c2;
+            w[j][3] = c3;
+        }
         words(w);
-        for (int i = 0; i < 4; i += 2) {
-            const Word n = V::template shift_right<8>(w[i]) + V::broadcast_word(1);
-            const Float u = V::to_float(n) * V::broadcast(0x1p-24f);
-            const Float radius = V::sqrt(V::broadcast(-2.0f) * simd::log<V>(u));
-            Float sin, cos;
-            simd::sincos_turn<V>(w[i + 1], sin, cos);
-            g[i] = radius * cos;
-            g[i + 1] = radius * sin;
+        for (int j = 0; j < n; ++j) {
+            for (int i = 0; i < 4; i += 2) {
+                const Word numerator = V::template shift_right<8>(w[j][i]) + V::broadcast_word(1);
+                const Float u = V::to_float(numerator) * V::broadcast(0x1p-24f);
+                const Float radius = V::sqrt(V::broadcast(-2.0f) * simd::log<V>(u));
+                Float sin, cos;
+                simd::sincos_turn<V>(w[j][i + 1], sin, cos);
+                g[j][i] = radius * cos;
+                g[j][i + 1] = radius * sin;
+            }
         }
     }
 };

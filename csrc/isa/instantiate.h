@@ -15,12 +15,12 @@ struct Instantiate {
         for (std::ptrdiff_t i = 0; i < n; ++i) {
             const auto philox = Philox<V>::keyed(V::broadcast_word(keys[2 * i]),
                                                  V::broadcast_word(keys[2 * i + 1]));
-            typename V::Word c[4];
-            for (int j = 0; j < 4; ++j) c[j] = V::broadcast_word(counters[4 * i + j]);
+            typename V::Word c[1][4];
+            for (int j = 0; j < 4; ++j) c[0][j] = V::broadcast_word(counters[4 * i + j]);
             philox.words(c);
             for (int j = 0; j < 4; ++j) {
                 std::uint32_t lane[V::lanes];
-                V::store_words(lane, c[j]);
+                V::store_words(lane, c[0][j]);
                 words[4 * i + j] = lane[V::lanes - 1];
             }
         }
