@@ -27,7 +27,7 @@ prerequisites:  ## Check what must be on the machine: Python with venv and heade
 	$(call need,$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3$(comma) 10))",Python 3.10 or newer as $(PYTHON),Debian/Ubuntu: apt-get install python3. macOS: brew install python. Another one: make PYTHON=/path/to/python3 ...); \
 	$(call need,$(PYTHON) -c "import ensurepip$(comma) venv",the venv module of $(PYTHON),Debian/Ubuntu keep it in a package of its own: apt-get install python3-venv); \
 	$(call need,test -f "`$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))'`/Python.h",the C headers of $(PYTHON),Debian/Ubuntu: apt-get install python3-dev); \
-	$(call need,echo 'static_assert(__cplusplus >= 201703L);' | $${CXX:-c++} -std=c++17 -fsyntax-only -x c++ -,a C++17 compiler (c++$(comma) or the one that CXX names),Debian/Ubuntu: apt-get install g++. macOS: xcode-select --install); \
+	$(call need,echo 'static_assert(__cplusplus >= 201703L);' | $${CXX:-`$(PYTHON) -c 'import sysconfig; print(sysconfig.get_config_var("CXX") or "c++")'`} -std=c++17 -fsyntax-only -x c++ -,a C++17 compiler (the one that CXX names$(comma) else the one that $(PYTHON) was built with),Debian/Ubuntu: apt-get install g++. macOS: xcode-select --install); \
 	test -z "$$missing"
 
 setup: $(VENV)/.core-built  ## Build .venv with DynaServe, every extra and the developers' tools

@@ -7,6 +7,7 @@ in ``INSTRUCTION_SETS`` only the scalar library is built, and everything still w
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from pathlib import Path
@@ -18,7 +19,6 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
 # -ffp-contract=off: a result may not depend on what the compiler chose to fuse.
-# -Wno-*uninitialized: GCC sees its own _mm512_undefined_ps() (GCC bug 105593).
 FLAGS = [
     "-std=c++17",
     "-O3",
@@ -26,18 +26,22 @@ FLAGS = [
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
-    "-Wno-uninitialized",
-    "-Wno-maybe-uninitialized",
 ]
 
 AVX2 = ["-mavx2", "-mfma"]
-AVX512 = [*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]
+# -Wno-*uninitialized: GCC sees its own _mm512_undefined_ps() (GCC bug 105593).
+QUIET = ["-Wno-uninitialized", "-Wno-maybe-uninitialized"]
+AVX512 = [*AVX2, *QUIET, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]
 INSTRUCTION_SETS: dict[str, dict[str, list[str]]] = {
     "x86_64": {"avx2": AVX2, "avx512": AVX512},
     "amd64": {"avx2": AVX2, "avx512": AVX512},
     "aarch64": {"neon": []},
     "arm64": {"neon": []},
 }
+
+if sys.platform == "darwin":
+    # A universal Python would compile every file for both processor families at once.
+    os.environ.setdefault("ARCHFLAGS", f"-arch {platform.machine()}")
 
 isas = {"scalar": [], **INSTRUCTION_SETS.get(platform.machine().lower(), {})}
 built = [(f"DYNASERVE_WITH_{isa.upper()}", "1") for isa in isas]

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,7 +22,7 @@ using std::ptrdiff_t;
 
 namespace {
 
-// ---- arguments -----------------------------------------------------------------------------
+// ---- arguments ----
 
 std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
@@ -92,34 +94,40 @@ class Batch {
     std::vector<ptrdiff_t> offsets_;
 };
 
-double checked(const char* name, double value, double least, bool open) {
-    if (!std::isfinite(value) || value < least || (open && value == least)) {
-        throw py::value_error(std::string(name) + " is " + std::to_string(value) +
-                              "; it must be a finite number " + (open ? "> " : ">= ") +
-                              std::to_string(static_cast<int>(least)));
+std::string text(double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%g", value);
+    return buffer;
+}
+
+// Far from the ends of float32, in which the kernels work, so that nothing overflows on the way.
+constexpr double largest_parameter = 1e30;
+
+double checked(const char* name, double value, double least) {
+    if (!(value >= least && value <= largest_parameter)) {
+        throw py::value_error(std::string(name) + " is " + text(value) + "; it must be between " +
+                              text(least) + " and " + text(largest_parameter));
     }
     return value;
 }
 
 dynaserve::DynaNoiseParameters dynanoise_parameters(double base_variance, double sensitivity_scale,
                                                     double temperature, bool preserve_top1) {
-    checked("base_variance", base_variance, 0, false);
-    checked("sensitivity_scale", sensitivity_scale, 0, false);
-    checked("temperature", temperature, 0, true);
-    // |g| < 6 and the kernel works in float32: what it adds must stay far from overflow
-    const double largest = 6 * std::sqrt(base_variance * (1 + sensitivity_scale));
-    if (std::max({base_variance, sensitivity_scale, 1 / temperature, largest / temperature}) >
-        1e30) {
-        throw py::value_error(
-            "base_variance, sensitivity_scale or 1 / temperature is too large for float32; keep "
-            "the noise, sqrt(base_variance * (1 + sensitivity_scale)) / temperature, under 1e29");
-    }
+    checked("base_variance", base_variance, 0);
+    checked("sensitivity_scale", sensitivity_scale, 0);
+    checked("temperature", temperature, 1 / largest_parameter);
+    const double largest_variance = base_variance * (1 + sensitivity_scale);
+    checked("base_variance * (1 + sensitivity_scale)", largest_variance, 0);
+    const double largest_noise = 6 * std::sqrt(largest_variance);  // |g| < 6
+    checked("the largest noise / temperature", largest_noise / temperature, 0);
     return {static_cast<float>(base_variance), static_cast<float>(sensitivity_scale),
             static_cast<float>(1 / temperature), preserve_top1};
 }
 
-py::array_t<std::uint32_t> words(const char* name, const py::array& array, ptrdiff_t rows,
-                                 ptrdiff_t columns) {
+constexpr int packed = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+
+py::array_t<std::uint32_t, packed> words(const char* name, const py::array& array, ptrdiff_t rows,
+                                         ptrdiff_t columns) {
     if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
         throw py::value_error(std::string(name) + " has shape " + text(array.attr("shape")) +
                               "; it must be (" + std::to_string(rows) + ", " +
@@ -129,22 +137,21 @@ py::array_t<std::uint32_t> words(const char* name, const py::array& array, ptrdi
         throw py::value_error(std::string(name) + " has dtype " + text(array.dtype()) +
                               "; it must be uint32");
     }
-    return py::array_t<std::uint32_t, py::array::c_style>::ensure(array);
+    return py::array_t<std::uint32_t, packed>::ensure(array);
 }
 
-// One row of float64; of `size` values, or of any number where size is -1.
-py::array_t<double> numbers(const char* name, const py::array& array, ptrdiff_t size) {
-    const auto values =
-        py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(array);
-    if (!values || values.ndim() != 1 || (size >= 0 && values.size() != size)) {
+// One row of real numbers as float64; of `size` values, or of any number where size is -1.
+py::array_t<double, packed> numbers(const char* name, const py::array& array, ptrdiff_t size) {
+    if (std::string("fiu").find(array.dtype().kind()) == std::string::npos || array.ndim() != 1 ||
+        (size >= 0 && array.size() != size)) {
         throw py::value_error(std::string(name) + " has shape " + text(array.attr("shape")) +
-                              "; it must be (" + (size < 0 ? "n" : std::to_string(size)) +
-                              ",), numbers");
+                              " and dtype " + text(array.dtype()) + "; it must be (" +
+                              (size < 0 ? "n" : std::to_string(size)) + ",), real numbers");
     }
-    return values;
+    return py::array_t<double, packed | py::array::forcecast>::ensure(array);
 }
 
-// ---- running -------------------------------------------------------------------------------
+// ---- running ----
 
 std::string row_name(const py::array& logits, ptrdiff_t row) {
     std::string name;
@@ -168,31 +175,44 @@ std::string row_name(const py::array& logits, ptrdiff_t row) {
                     std::to_string(j) + "; logits must be finite, or -inf to mask a class";
             break;
         }
+        if (x != -INFINITY) fault = "was written to by another thread while it was read";
     }
     throw py::value_error("logits: " + row_name(logits, row) + " " + fault);
 }
 
-// Runs kernel(begin, end) over all rows, on so many threads that each has work worth its start.
-// No row's result depends on the split. Returns the first bad row, or their count.
-template <class Kernel>
-ptrdiff_t for_rows(const Rows& rows, int threads, const Kernel& kernel) {
+// How many threads share the rows: no more than asked for, and each with work worth its start.
+ptrdiff_t shares_of(const Rows& rows, int threads) {
     if (threads < 1) {
         throw py::value_error("threads is " + std::to_string(threads) + "; it must be at least 1");
     }
     constexpr ptrdiff_t worth_a_thread = 1 << 15;  // logits
-    const ptrdiff_t shares = std::clamp<ptrdiff_t>(rows.count * rows.classes / worth_a_thread, 1,
-                                                   std::min<ptrdiff_t>(threads, rows.count | 1));
+    constexpr ptrdiff_t most = 256;
+    const ptrdiff_t useful = std::min(rows.count, rows.count * rows.classes / worth_a_thread);
+    return std::clamp<ptrdiff_t>(useful, 1, std::min<ptrdiff_t>(threads, most));
+}
+
+// Runs kernel(share, begin, end) over all rows; no row's result depends on the split. Returns the
+// first bad row, or their count.
+template <class Kernel>
+ptrdiff_t for_rows(const Rows& rows, ptrdiff_t shares, const Kernel& kernel) {
     const py::gil_scoped_release release;
-    if (shares == 1) return kernel(0, rows.count);
+    if (shares == 1) return kernel(0, 0, rows.count);
     std::vector<ptrdiff_t> stopped(static_cast<std::size_t>(shares));
-    std::vector<std::thread> pool;
     const auto edge = [&](ptrdiff_t share) { return rows.count * share / shares; };
     const auto work = [&](ptrdiff_t share) {
         const ptrdiff_t end = edge(share + 1);
-        const ptrdiff_t at = kernel(edge(share), end);
+        const ptrdiff_t at = kernel(share, edge(share), end);
         stopped[static_cast<std::size_t>(share)] = at < end ? at : rows.count;
     };
-    for (ptrdiff_t share = 1; share < shares; ++share) pool.emplace_back(work, share);
+    std::vector<std::thread> pool;
+    pool.reserve(static_cast<std::size_t>(shares));
+    ptrdiff_t share = 1;
+    try {
+        for (; share < shares; ++share) pool.emplace_back(work, share);
+    } catch (const std::system_error&) {
+        // no thread to be had: this one does the rest
+    }
+    for (; share < shares; ++share) work(share);
     work(0);
     for (std::thread& thread : pool) thread.join();
     return *std::min_element(stopped.begin(), stopped.end());
@@ -213,9 +233,11 @@ py::array_t<float> dynanoise(const py::array& logits, const py::array& row_keys,
     py::array_t<float> out(shape_of(logits, logits.ndim()));
     const std::uint32_t* key = keys.data();
     float* p = out.mutable_data();
-    const ptrdiff_t stopped = for_rows(rows, threads, [&](ptrdiff_t begin, ptrdiff_t end) {
-        return active_kernels().dynanoise(rows, key, parameters, begin, end, p);
-    });
+    const ptrdiff_t shares = shares_of(rows, threads);
+    const ptrdiff_t stopped =
+        for_rows(rows, shares, [&](ptrdiff_t, ptrdiff_t begin, ptrdiff_t end) {
+            return active_kernels().dynanoise(rows, key, parameters, begin, end, p);
+        });
     if (stopped < rows.count) refuse_row(logits, rows, stopped);
     return out;
 }
@@ -225,10 +247,14 @@ py::array_t<float> sensitivity(const py::array& logits, int threads) {
     const Rows& rows = batch.rows();
     py::array_t<float> out(shape_of(logits, logits.ndim() - 1));
     float* r = out.mutable_data();
-    const ptrdiff_t stopped = for_rows(rows, threads, [&](ptrdiff_t begin, ptrdiff_t end) {
-        std::vector<float> staged(rows.packed ? 0 : static_cast<std::size_t>(rows.classes));
-        return active_kernels().sensitivity(rows, begin, end, staged.data(), r);
-    });
+    const ptrdiff_t shares = shares_of(rows, threads);
+    // one staged row per thread, made here because a thread may not throw
+    std::vector<float> staged(rows.packed ? 0 : static_cast<std::size_t>(shares * rows.classes));
+    const auto run = [&](ptrdiff_t share, ptrdiff_t begin, ptrdiff_t end) {
+        float* row = rows.packed ? nullptr : staged.data() + share * rows.classes;
+        return active_kernels().sensitivity(rows, begin, end, row, r);
+    };
+    const ptrdiff_t stopped = for_rows(rows, shares, run);
     if (stopped < rows.count) refuse_row(logits, rows, stopped);
     return out;
 }
@@ -237,7 +263,7 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
                                  const py::array& rank_weights, double tail_weight, int threads) {
     const Batch batch(logits);
     const Rows& rows = batch.rows();
-    const bool single = py::isinstance<py::array_t<float, py::array::c_style>>(confidence) &&
+    const bool single = py::isinstance<py::array_t<float, packed>>(confidence) &&
                         confidence.ndim() == 1 && confidence.size() == rows.classes;
     const py::array top = single ? confidence : numbers("confidence", confidence, rows.classes);
     const auto weights = numbers("rank_weights", rank_weights, -1);
@@ -246,16 +272,17 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
             "rank_weights has " + std::to_string(weights.size()) + " values; at most " +
             std::to_string(dynaserve::RankTemplateParameters::max_ranks) + " are supported");
     }
-    for (ptrdiff_t r = 0; r < weights.size(); ++r)
-        checked("rank_weights", weights.data()[r], 0, false);
-    checked("tail_weight", tail_weight, 0, false);
+    for (ptrdiff_t r = 0; r < weights.size(); ++r) checked("rank_weights", weights.data()[r], 0);
+    checked("tail_weight", tail_weight, 0);
     py::array_t<float> out(shape_of(logits, logits.ndim()));
     const dynaserve::RankTemplateParameters parameters = {
         {top.data(), single}, weights.data(), weights.size(), tail_weight};
     float* p = out.mutable_data();
-    const ptrdiff_t stopped = for_rows(rows, threads, [&](ptrdiff_t begin, ptrdiff_t end) {
-        return active_kernels().rank_template(rows, parameters, begin, end, p);
-    });
+    const ptrdiff_t shares = shares_of(rows, threads);
+    const ptrdiff_t stopped =
+        for_rows(rows, shares, [&](ptrdiff_t, ptrdiff_t begin, ptrdiff_t end) {
+            return active_kernels().rank_template(rows, parameters, begin, end, p);
+        });
     if (stopped < rows.count) {
         for (ptrdiff_t c = 0; c < rows.classes; ++c) {
             if (!parameters.is_confidence(parameters.confidence[c])) {
@@ -267,7 +294,7 @@ py::array_t<float> rank_template(const py::array& logits, const py::array& confi
     return out;
 }
 
-// ---- for tests -----------------------------------------------------------------------------
+// ---- for tests ----
 
 py::array_t<std::uint32_t> philox4x32(const py::array& counters, const py::array& keys) {
     const ptrdiff_t n = counters.ndim() > 0 ? counters.shape(0) : 0;

@@ -43,7 +43,7 @@ struct DynaNoiseKernel {
     // Blocks of normals made at a time; a fourth would run out of registers.
     static constexpr int blocks = 3;
 
-    // ---- rows side by side ---------------------------------------------------------------
+    // ---- rows side by side ----
 
     struct Sensitivity {
         Float m, z, r;
@@ -118,7 +118,7 @@ struct DynaNoiseKernel {
         return V::load_words(words);
     }
 
-    // ---- one row along the lanes ---------------------------------------------------------
+    // ---- one row along the lanes ----
 
     // Sums run in float32 over at most this many vectors, then in float64.
     static constexpr std::ptrdiff_t chunk = 128 * lanes;
@@ -248,8 +248,9 @@ struct DynaNoiseKernel {
                         [&](std::ptrdiff_t j, Float e) { store_part(p + j, e * scale, k - j); });
     }
 
-    // ---- the label -----------------------------------------------------------------------
+    // ---- the label ----
 
+    // The first index of `value`, or k.
     static std::ptrdiff_t first_equal(const float* x, std::ptrdiff_t k, float value) {
         const Float wanted = V::broadcast(value);
         std::ptrdiff_t j = 0;
@@ -262,16 +263,19 @@ struct DynaNoiseKernel {
         return j;
     }
 
-    // Gives the largest probability back to class `top1`, with a strict gap to every other.
-    static void keep_top1(float* p, std::ptrdiff_t k, std::ptrdiff_t top1) {
+    // Gives the largest probability back to class `top1`, with a strict gap to every other. False
+    // if there is no such class: another thread wrote to the logits while they were read.
+    static bool keep_top1(float* p, std::ptrdiff_t k, std::ptrdiff_t top1) {
         const std::ptrdiff_t noisy = first_equal(p, k, maximum(p, k));
+        if (top1 == k || noisy == k) return false;
         const float largest = p[noisy];
         p[noisy] = p[top1];
         const float raised = std::nextafterf(largest, 2.0f);
         p[top1] = raised < 1.0f ? raised : 1.0f;
+        return true;
     }
 
-    // ---- entry points: rows [begin, end); the first bad row, or end ----------------------
+    // ---- entry points: rows [begin, end); the first bad row, or end ----
 
     static bool bad(double z) { return !(z > 0); }
 
@@ -304,7 +308,7 @@ struct DynaNoiseKernel {
             for (int i = 0; i < n; ++i) {
                 float* p = out + (first + i) * k;
                 std::memcpy(p, group.row(i), sizeof(float) * k);
-                if (parameters.preserve_top1) keep_top1(p, k, top1[i]);
+                if (parameters.preserve_top1 && !keep_top1(p, k, top1[i])) return first + i;
             }
         }
         return end;
@@ -329,7 +333,7 @@ struct DynaNoiseKernel {
             if (bad(row.z)) return i;
             const std::ptrdiff_t top1 = parameters.preserve_top1 ? first_equal(x, k, row.m) : 0;
             noisy_softmax(x, k, noise_of(row, row_keys + 4 * i, parameters), p);
-            if (parameters.preserve_top1) keep_top1(p, k, top1);
+            if (parameters.preserve_top1 && !keep_top1(p, k, top1)) return i;
         }
         return end;
     }

@@ -49,7 +49,7 @@ struct RankTemplateKernel {
         }
     };
 
-    // ---- release ---------------------------------------------------------------------------
+    // ---- release ----
 
     static bool release(const std::uint32_t* top, std::ptrdiff_t found, std::ptrdiff_t k,
                         std::ptrdiff_t masked, const RankTemplateParameters& parameters, float* p) {
@@ -67,7 +67,7 @@ struct RankTemplateKernel {
         return true;
     }
 
-    // ---- one row, any type and stride --------------------------------------------------------
+    // ---- one row, any type and stride ----
 
     template <class Element>
     static bool run_row(const char* row, std::ptrdiff_t stride, std::ptrdiff_t k,
@@ -88,7 +88,7 @@ struct RankTemplateKernel {
         return true;
     }
 
-    // ---- one long row along the lanes ----------------------------------------------------------
+    // ---- one long row along the lanes ----
 
     // Four vectors at a time, most of which hold nothing that reaches the top.
     static bool run_packed(const float* x, std::ptrdiff_t k,
@@ -123,11 +123,10 @@ struct RankTemplateKernel {
             return run_row<Native<float>>(reinterpret_cast<const char*>(x), sizeof(float), k,
                                           parameters, depth, p);
         }
-        return release(top.index, top.found, k, 0, parameters, p);
+        return top.found > 0 && release(top.index, top.found, k, 0, parameters, p);
     }
 
-    // ---- short rows side by side
-    // -----------------------------------------------------------------
+    // ---- short rows side by side ----
 
     // Insertion sort in every lane at once. `fixed` is the depth where the compiler may keep the
     // whole order in registers, 0 where it is only known at run time.
@@ -163,8 +162,7 @@ struct RankTemplateKernel {
         return special;
     }
 
-    // ---- entry point: rows [begin, end); the first bad row, or end
-    // -------------------------------
+    // ---- entry point: rows [begin, end); the first bad row, or end ----
 
     static std::ptrdiff_t run(const Rows& rows, const RankTemplateParameters& parameters,
                               std::ptrdiff_t begin, std::ptrdiff_t end, float* out) {

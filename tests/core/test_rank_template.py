@@ -101,6 +101,11 @@ def test_float32_confidence_is_read_as_it_is(core: ModuleType) -> None:
         core.rank_template(logits, single, weights, tail),
         core.rank_template(logits, single.astype(np.float64), weights, tail),
     )
+    unaligned = np.frombuffer(b"x" + single.tobytes(), np.uint8)[1:].view(np.float32)
+    np.testing.assert_array_equal(
+        core.rank_template(logits, unaligned, weights, tail),
+        core.rank_template(logits, single, weights, tail),
+    )
     apart = np.repeat(single, 2)[::2]
     np.testing.assert_array_equal(
         core.rank_template(logits, apart, weights, tail),
@@ -144,8 +149,18 @@ def test_a_bad_row_is_named(
 @pytest.mark.parametrize(
     ("confidence", "weights", "tail", "message"),
     [
-        (np.full(4, 0.9), np.array([0.5]), 0.1, r"confidence has shape \(4,\); .* \(5,\)"),
-        (np.full(6, 0.9), np.array([0.5]), 0.1, r"confidence has shape \(6,\); .* \(5,\)"),
+        (
+            np.full(4, 0.9),
+            np.array([0.5]),
+            0.1,
+            r"confidence has shape \(4,\).* \(5,\)",
+        ),
+        (
+            np.full(6, 0.9),
+            np.array([0.5]),
+            0.1,
+            r"confidence has shape \(6,\).* \(5,\)",
+        ),
         (np.full(5, 1.1), np.array([0.5]), 0.1, r"not in \(0, 1\]"),
         (np.full(5, np.nan), np.array([0.5]), 0.1, r"not in \(0, 1\]"),
         (np.full(5, 0.9), np.array([-0.5]), 0.1, "rank_weights is -0.5"),
@@ -153,6 +168,10 @@ def test_a_bad_row_is_named(
         (np.full(5, 0.9), np.full(128, 0.5), 0.1, "128 values; at most 127"),
         (np.full(5, 0.9), np.array([0.5]), -0.1, "tail_weight is -0.1"),
         (np.full(5, 0.9), np.array([0.5]), np.nan, "tail_weight is nan"),
+        (np.full(5, 0.9), np.array([1e308] * 4), 0.1, r"rank_weights is 1e\+308"),
+        (np.full(5, 0.9), np.array([0.5]), 1e308, r"tail_weight is 1e\+308"),
+        (np.full(5, "0.9"), np.array([0.5]), 0.1, "confidence .* dtype .U3; .* real numbers"),
+        (np.full(5, 0.9 + 0j), np.array([0.5]), 0.1, "dtype complex128; .* real numbers"),
     ],
 )
 def test_bad_templates_are_refused(
