@@ -32,7 +32,8 @@ def calibrate(
     output: Annotated[Path, typer.Option("-o", "--output", help="The defense file to write.")],
     *,
     model: Annotated[
-        str | None, typer.Option(help="Compute the logits with this model, as in serve.")
+        str | None,
+        typer.Option(help="Compute the logits with this model, and bind the file to it."),
     ] = None,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Load a model file that can run code.")
@@ -53,8 +54,9 @@ def calibrate(
             raise UsageError(f"{output} exists; pass --force to overwrite it")
         if not output.parent.is_dir():
             raise UsageError(f"{output.parent} is not a directory")
-        logits, labels = read_held_out(held_out, model, trust_pickle=trust_pickle)
+        logits, labels, version = read_held_out(held_out, model, trust_pickle=trust_pickle)
         template = RankTemplate.calibrate(logits, labels, ranks, buckets)
+        template = template.with_model_version(version)
         facts = _facts(template, logits, labels, output)
         template.save(output)
     if as_json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.defenses.rows import logits_of
 from dynaserve.serving.models import Model, load_model
-from dynaserve.serving.models.scores import log_probabilities
 
 if TYPE_CHECKING:
     from dynaserve.defenses import RankTemplate
@@ -20,10 +20,19 @@ _FEWEST_ROWS = 375
 """Four fifths of it is the least that a template can be calibrated on."""
 
 
-def read_held_out(
-    path: Path, source: str | None, *, trust_pickle: bool = False
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return logits (n, K) and labels (n,), column numbers, from an ``.npz`` file.
+class HeldOutRows(NamedTuple):
+    """What a template is calibrated on."""
+
+    logits: NDArray[Any]
+    """(n, K), float."""
+    labels: NDArray[np.int64]
+    """(n,), column numbers."""
+    model_version: str
+    """That of the model that computed the logits; empty if the file held them."""
+
+
+def read_held_out(path: Path, source: str | None, *, trust_pickle: bool = False) -> HeldOutRows:
+    """Return the rows of an ``.npz`` file, scored by the model ``source`` if there is one.
 
     Raises
     ------
@@ -32,14 +41,16 @@ def read_held_out(
     """
     arrays = _read_arrays(path)
     labels = _take(arrays, "labels", path)
+    version = ""
     if source is not None:
         model = load_model(source, trust_pickle=trust_pickle)
+        version = model.version
         logits = _logits_of(model, _take(arrays, "inputs", path), path)
         labels = _columns_of(labels, model, path)
     elif "logits" in arrays:
         logits = arrays["logits"]
     elif "probabilities" in arrays:
-        logits = _from_probabilities(arrays["probabilities"], path)
+        logits = logits_of(arrays["probabilities"], f"{path}: probabilities")
     else:
         raise ValueError(
             f"{path}: no array 'logits' or 'probabilities' (found: {', '.join(arrays) or 'none'}); "
@@ -52,7 +63,7 @@ def read_held_out(
         )
     if labels.dtype.kind not in "iu":
         raise ValueError(f"{path}: labels are {labels.dtype}; they must be column numbers, integer")
-    return logits, labels.astype(np.int64)
+    return HeldOutRows(logits, labels.astype(np.int64), version)
 
 
 def held_out_release(
@@ -129,11 +140,3 @@ def _columns_of(labels: NDArray[Any], model: Model, path: Path) -> NDArray[np.in
     except (KeyError, TypeError):
         known = ", ".join(map(str, model.classes[:10]))
         raise ValueError(f"{path}: some labels are not classes of {model.name} ({known})") from None
-
-
-def _from_probabilities(probabilities: NDArray[Any], path: Path) -> NDArray[Any]:
-    if probabilities.dtype.kind != "f" or not (probabilities >= 0).all():
-        raise ValueError(f"{path}: probabilities must be floats of at least 0")
-    if probabilities.ndim == 2 and not np.allclose(probabilities.sum(axis=1), 1, atol=1e-3):
-        raise ValueError(f"{path}: rows of probabilities must sum to 1")
-    return log_probabilities(probabilities)

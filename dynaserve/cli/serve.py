@@ -58,7 +58,11 @@ def serve(
     ] = "dynanoise",
     undefended: Annotated[
         bool,
-        typer.Option("--undefended", envvar="DYNASERVE_UNDEFENDED", help="Confirm --defense none."),
+        typer.Option(
+            "--undefended",
+            envvar="DYNASERVE_UNDEFENDED",
+            help="Confirm --defense none, or noise of variance 0.",
+        ),
     ] = False,
     trust_pickle: Annotated[
         bool,
@@ -107,10 +111,9 @@ def serve(
 
 def _load(settings: ServeSettings) -> tuple[Model, Defense]:
     """Load model and defense as a worker will, and try them together on a made-up row."""
-    from dynaserve.serving.defenses import choose_defense  # noqa: PLC0415 - frameworks
+    from dynaserve.serving.defenses import choose_defense, rehearse  # noqa: PLC0415 - frameworks
     from dynaserve.serving.models import ModelWarning, load_model  # noqa: PLC0415
     from dynaserve.serving.models.imports import require  # noqa: PLC0415
-    from dynaserve.serving.models.scores import probe_rows  # noqa: PLC0415
 
     require("bentoml", extra="serve")
     with warnings.catch_warnings(record=True) as caught:
@@ -120,8 +123,7 @@ def _load(settings: ServeSettings) -> tuple[Model, Defense]:
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
     chosen = choose_defense(settings.defense, model, settings)
-    row = probe_rows(model.input_shape, model.dtype, 1)
-    chosen(model.logits(row), queries=row)
+    rehearse(model, chosen)
     return model, chosen
 
 

@@ -31,7 +31,6 @@ _FIELDS = {"format", "format_version", "written_by", "kind", "parameters"}
 class Document:
     """What a defense file says."""
 
-    path: Path
     kind: str
     parameters: dict[str, Any]
 
@@ -66,9 +65,8 @@ def read_document(path: str | Path) -> Document:
     ValueError
         If it is not a defense file, is newer than this program or holds an unknown field.
     """
-    path = Path(path)
     try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        fields = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"is not TOML: {error}") from None
     if fields.get("format") != _FORMAT:
@@ -78,7 +76,7 @@ def read_document(path: str | Path) -> Document:
     kind, parameters = fields["kind"], fields["parameters"]
     if not (isinstance(kind, str) and isinstance(parameters, dict)):
         raise ValueError("kind must be a string and parameters a table")
-    return Document(path, kind, parameters)
+    return Document(kind, parameters)
 
 
 def _require_version(version: object) -> None:

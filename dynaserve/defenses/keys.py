@@ -50,7 +50,10 @@ class NoiseKey:
         Raises
         ------
         ValueError
-            If the key is not 32 bytes or is trivial, or its file is readable by others.
+            If the key is not 32 bytes or is trivial, or others can read its file, own it or
+            replace it.
+        OSError
+            If the key file cannot be created.
         """
         if isinstance(key, NoiseKey):
             return key
@@ -117,10 +120,17 @@ def _from_base64(text: str) -> bytes:
 
 
 def _from_file(path: Path) -> bytes:
+    _require_own_directory(path.parent)
     if not path.exists():
-        create_file(path, secrets.token_bytes(_SIZE), mode=0o600)
+        _create(path)
     with path.open("rb") as file:
         info = os.fstat(file.fileno())
+        if info.st_uid != os.geteuid():
+            raise ValueError(
+                f"noise key file {path}: belongs to user {info.st_uid}, not to user "
+                f"{os.geteuid()} who runs this; run it as the owner, or choose another place by "
+                "DYNASERVE_STATE_DIR"
+            )
         if info.st_mode & 0o077:
             raise ValueError(
                 f"noise key file {path}: others can read it (mode {stat.S_IMODE(info.st_mode):04o})"
@@ -129,3 +139,25 @@ def _from_file(path: Path) -> bytes:
         secret = file.read()
     _require_strong(secret, f"noise key file {path}")
     return secret
+
+
+def _require_own_directory(directory: Path) -> None:
+    """Refuse a directory in which somebody else could put a key of theirs in place of ours."""
+    mode = stat.S_IMODE(directory.stat().st_mode)
+    if mode & 0o022:
+        raise ValueError(
+            f"noise key: others can write in the state directory {directory} (mode {mode:04o}); "
+            "run chmod go-w on it, set DYNASERVE_STATE_DIR to a directory inside it that does not "
+            f"exist yet, or set {_VARIABLE}"
+        )
+
+
+def _create(path: Path) -> None:
+    try:
+        create_file(path, secrets.token_bytes(_SIZE), mode=0o600)
+    except OSError as error:
+        raise OSError(
+            f"noise key file {path}: cannot be created ({error.strerror}); it takes a place "
+            f"that this user can write and that has hard links. Name one by DYNASERVE_STATE_DIR, "
+            f"or set {_VARIABLE}"
+        ) from error

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from dynaserve.defenses.protocol import ArrayT
 
 _FLOATS = "float16, bfloat16, float32 or float64"
+_LEAST_PROBABILITY = float(np.finfo(np.float32).smallest_normal)
+_SUM_SLACK = 1e-3
 
 
 class Rows(NamedTuple):
@@ -98,17 +100,20 @@ def require_logits(values: NDArray[Any]) -> None:
     # The maximum is NaN if any value is, +inf if any value is, -inf only if all are.
     bad = np.flatnonzero(~np.isfinite(top))
     if bad.size:
-        row = int(bad[0])
-        what = "NaN" if np.isnan(top[row]) else "+inf" if top[row] > 0 else "only -inf"
-        where = ", ".join(str(i) for i in np.unravel_index(row, values.shape[:-1]))
-        raise ValueError(f"logits: row {where} holds {what}")
+        first = top[bad[0]]
+        what = "NaN" if np.isnan(first) else "+inf" if first > 0 else "only -inf"
+        raise ValueError(f"logits: {_row(int(bad[0]), values.shape[:-1])} holds {what}")
 
 
 def logits_of(probabilities: ArrayT, name: str = "probabilities") -> ArrayT:
-    """Return the logits log(q) of probabilities q (..., k), float32 or wider; log 0 is -inf.
+    """Return the logits log(max(q, 2^-126)) of probabilities q (..., k), float32 or wider.
 
-    Row sums may be off by what the dtype explains: 1e-4 or four machine epsilons, whichever
-    is more, and half the smallest positive number of the dtype for each class.
+    2^-126 is the smallest normal float32: a probability of 0 is a small number, not a mask. Which
+    classes a forest or a float16 softmax gives exactly 0 tells much of its confidence, and masks
+    show in what a defense releases. Mask classes on purpose by logits of -inf.
+
+    Row sums may be off by what rounding explains: 1e-3 or four machine epsilons, whichever is
+    more, and half the smallest positive number of the dtype for each class.
 
     Raises
     ------
@@ -118,16 +123,21 @@ def logits_of(probabilities: ArrayT, name: str = "probabilities") -> ArrayT:
     rows = unwrap(probabilities, name)
     values = rows.values
     wide = values.astype(np.promote_types(values.dtype, np.float32), copy=False)
-    classes = values.shape[-1]
-    flat = wide.reshape(-1, classes)
-    _first_row(~(np.isfinite(flat) & (flat >= 0)).all(axis=1), name, "a value outside [0, 1]")
-    underflow = classes * float(np.finfo(values.dtype).smallest_subnormal) / 2
-    slack = max(1e-4, 4 * rows.resolution) + underflow
-    _first_row(np.abs(flat.sum(axis=1, dtype=np.float64) - 1) > slack, name, "a sum other than 1")
-    with np.errstate(divide="ignore"):
-        return cast("ArrayT", rows.wrap(np.log(wide)))
+    outside = ~(np.isfinite(wide) & (wide >= 0)).all(axis=-1)
+    _refuse_first(outside, name, "a value outside [0, 1]")
+    underflow = values.shape[-1] * float(np.finfo(values.dtype).smallest_subnormal) / 2
+    slack = max(_SUM_SLACK, 4 * rows.resolution) + underflow
+    off = np.abs(wide.sum(axis=-1, dtype=np.float64) - 1) > slack
+    _refuse_first(off, name, "a sum other than 1")
+    return cast("ArrayT", rows.wrap(np.log(np.maximum(wide, _LEAST_PROBABILITY))))
 
 
-def _first_row(bad: NDArray[np.bool_], name: str, what: str) -> None:
+def _refuse_first(bad: NDArray[np.bool_], name: str, what: str) -> None:
     if bad.any():
-        raise ValueError(f"{name}: row {int(bad.argmax())} holds {what}")
+        raise ValueError(f"{name}: {_row(int(bad.argmax()), bad.shape)} holds {what}")
+
+
+def _row(index: int, leading: tuple[int, ...]) -> str:
+    """Return the place of a row, counted in C order, in the words of the compiled core."""
+    where = ", ".join(str(i) for i in np.unravel_index(index, leading))
+    return f"row {where}" if where else "the row"

@@ -4,6 +4,10 @@ Rows that arrive while the model is busy go together into its next call; there a
 BentoML's own batching would do, but one bad row fails every request of its batch, and its
 dispatcher runs all of them in the context of the first. Knows nothing of models, HTTP or
 defenses: rows in, rows out.
+
+A model's own arithmetic may depend on the batch in its last bits: matrix products pick another
+order of sums for another number of rows. One query then has one answer up to that rounding. Keyed
+noise is the same to the bit, for it depends on the query alone.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ class Batches:
     Parameters
     ----------
     run : callable
-        From rows (n, ...) to rows (n, ...); each row of the answer depends on its own row.
+        From rows (n, ...) to rows (n, ...); each row of the answer depends on its own row, and
+        on the others by rounding at most.
     max_rows : int
         Most rows in one call, unless a single request brings more.
     """

@@ -21,10 +21,9 @@ from starlette.responses import JSONResponse, Response
 
 from dynaserve.serving.batching import Batches
 from dynaserve.serving.decorator import defended
-from dynaserve.serving.defenses import choose_defense
+from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.failures import guarded
 from dynaserve.serving.models import load_model
-from dynaserve.serving.models.scores import probe_rows
 from dynaserve.serving.requests import RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.settings import ServeSettings, SettingsError
 
@@ -66,9 +65,8 @@ class ClassifierService:
         self.model = load_model(self.settings.source, trust_pickle=self.settings.trust_pickle)
         self.defense = choose_defense(self.settings.defense, self.model, self.settings)
         self.batches = Batches(self.score, self.settings.max_rows)
-        self.probe = probe_rows(self.model.input_shape, self.model.dtype, 1)
         # A defense made for other classes shows here, in plain words, not in a request.
-        self.defense(self.model.logits(self.probe), queries=self.probe)
+        self.probe = rehearse(self.model, self.defense)
 
     @bentoml.on_deployment  # type: ignore[untyped-decorator]
     @staticmethod

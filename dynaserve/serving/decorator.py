@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
@@ -26,11 +27,13 @@ def defended(
     defense: Defense | Callable[[Any], Defense],
     outputs: Literal["logits", "probabilities"] = "logits",
     *,
-    queries: Callable[[Any], Any] | None = None,
+    queries: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Release a method's logits as defended probabilities.
 
     Put it **below** ``@bentoml.api``, on a plain or ``async`` method, batchable or not::
+
+        Images = Annotated[np.ndarray, bentoml.validators.DType("float32")]
 
         @bentoml.service
         class Digits:
@@ -40,8 +43,12 @@ def defended(
 
             @bentoml.api
             @defended(lambda self: self.defense)
-            def predict(self, inputs: np.ndarray) -> np.ndarray:
+            def predict(self, inputs: Images) -> np.ndarray:
                 return self.model(inputs)  # logits, (n, k)
+
+    Declare the dtype that the model computes in. An input is hashed as the method gets it: of
+    an undeclared ``np.ndarray`` that is float64, and digits that a float32 model drops would
+    make one input many queries, each with noise of its own to average over.
 
     Parameters
     ----------
@@ -50,9 +57,11 @@ def defended(
     outputs : {"logits", "probabilities"}
         What the method returns, a numpy array or torch tensor (..., k).
     queries : callable, optional
-        From the method's first input to one query per row, for inputs that are neither an
-        array nor a sequence of ``bytes`` or ``str``. A keyed defense answers equal queries
-        equally, so a query must hold everything that the logits depend on.
+        From the method's inputs, in the order of its signature, to one query per row (``*args``
+        comes as one tuple, ``**kwargs`` as one dictionary). Needed where there are several
+        inputs, or one that is neither an array nor a sequence of ``bytes`` or ``str``. A keyed
+        defense answers equal queries equally, so a query must hold everything that the logits
+        depend on. Without it see ``as_queries``.
 
     Returns
     -------
@@ -62,8 +71,8 @@ def defended(
     Raises
     ------
     TypeError
-        At import: the decorator is above ``@bentoml.api``, or what it decorates is no method
-        that returns one array.
+        At import: the decorator is above ``@bentoml.api``, what it decorates is no method that
+        returns one array, or nothing says which of its inputs are the query.
     """
     if outputs not in ("logits", "probabilities"):
         raise TypeError(f"outputs must be 'logits' or 'probabilities', not {outputs!r}")
@@ -74,13 +83,15 @@ def defended(
         )
 
     def decorate(method: F) -> F:
-        first_input = checked(method)
-        signature = inspect.signature(method)
+        signature = checked(method)
+        inputs = inputs_of(signature)
+        if queries is None:
+            require_one_array(method.__qualname__, inputs)
 
         def release(scores: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
             given = signature.bind(self, *args, **kwargs)
             given.apply_defaults()
-            rows = (queries or as_queries)(given.arguments[first_input])
+            rows = (queries or as_queries)(*(given.arguments[each.name] for each in inputs))
             chosen = defense if isinstance(defense, Defense) else defense(self)
             if not isinstance(chosen, Defense):
                 raise TypeError("the function given to @defended did not return a Defense")
@@ -103,8 +114,8 @@ def defended(
     return decorate
 
 
-def checked(method: Any) -> str:
-    """Return the name of the method's first input.
+def checked(method: Any) -> inspect.Signature:
+    """Return the signature of a method that returns one array.
 
     Raises
     ------
@@ -124,21 +135,65 @@ def checked(method: Any) -> str:
             f"@defended cannot defend the stream that {method.__qualname__} yields; "
             "return one array of logits"
         )
-    names = list(inspect.signature(method).parameters)[1:]
-    inputs = [name for name in names if name not in CONTEXT_NAMES]
+    return inspect.signature(method)
+
+
+def inputs_of(signature: inspect.Signature) -> list[inspect.Parameter]:
+    """Return what a request fills in: everything but self and the context."""
+    return [each for each in list(signature.parameters.values())[1:] if not is_context(each)]
+
+
+def is_context(parameter: inspect.Parameter) -> bool:
+    """Whether BentoML fills this parameter; of the same name, any other type is an input."""
+    from bentoml import Context  # noqa: PLC0415 - after the hint that `failures` gives without it
+
+    kind = parameter.annotation
+    if isinstance(kind, str):  # as it is under `from __future__ import annotations`
+        kind = Context if kind.rpartition(".")[2] == "Context" else kind
+    return parameter.name in CONTEXT_NAMES and kind in (inspect.Parameter.empty, Context)
+
+
+def require_one_array(name: str, inputs: list[inspect.Parameter]) -> None:
+    """Refuse a method whose one query per row cannot be read off its one input.
+
+    Raises
+    ------
+    TypeError
+        Naming the way out.
+    """
     if not inputs:
+        raise TypeError(f"@defended needs {name} to take the query as an input after self")
+    many = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if len(inputs) > 1 or inputs[0].kind in many:
+        found = ", ".join(str(each.replace(annotation=each.empty)) for each in inputs)
         raise TypeError(
-            f"@defended needs {method.__qualname__} to take the query as its first input after self"
+            f"@defended cannot tell the query of {name}({found}): noise that depends on some of "
+            "the inputs only would show the difference between two answers. Pass queries=, a "
+            "function of all of them that returns one query per row, such as "
+            "lambda a, b: np.concatenate([a, b], axis=1)"
         )
-    return inputs[0]
 
 
 def as_queries(value: Any) -> Any:
-    """Return a method's input as queries: text as UTF-8, lists as arrays, all else as it is."""
-    if not isinstance(value, (list, tuple)):
-        return value.encode() if isinstance(value, str) else value
-    if all(isinstance(item, bytes) for item in value):
-        return value
-    if all(isinstance(item, str) for item in value):
-        return [item.encode() for item in value]
-    return np.asarray(value)
+    """Return a method's input as queries.
+
+    Text becomes UTF-8 and lists become arrays. Booleans and integers become float64, so that
+    ``true``, ``1`` and ``1.0`` in JSON are one query and not three, each with its own noise;
+    so are integers beyond 2^53 that round to the same float64. Everything else stays as it is.
+    """
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (list, tuple)):
+        if all(isinstance(item, bytes) for item in value):
+            return value
+        if all(isinstance(item, str) for item in value):
+            return [item.encode() for item in value]
+    if isinstance(value, (list, tuple, int)):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype.kind in "biu" else value
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        exact = value.is_floating_point() or value.is_complex()
+        return value if exact else value.double()
+    return value

@@ -31,7 +31,9 @@ class DynaServeImage(Image):  # type: ignore[misc] # BentoML's SDK is untyped
 
     def freeze(self, bento_fs: Path, *args: Any, **kwargs: Any) -> Any:
         """Add DynaServe to the requirements, then lock them as BentoML does."""
-        self.python_requirements += requirement(bento_fs / "src" / "wheels") + "\n"
+        line = requirement(bento_fs / "src" / "wheels")
+        if line not in self.python_requirements.splitlines():  # BentoML may freeze twice
+            self.python_requirements += line + "\n"
         return super().freeze(bento_fs, *args, **kwargs)
 
 

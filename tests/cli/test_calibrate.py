@@ -8,6 +8,7 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 
 from dynaserve import RankTemplate, load_defense
+from dynaserve.serving.models import load_model
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 5, 500)
@@ -30,6 +31,7 @@ def test_it_writes_the_template_that_the_library_makes(run, held_out, tmp_path):
     assert result.exit_code == 0, result.stderr
     expected = RankTemplate.calibrate(LOGITS, LABELS, 2, 2)
     assert load_defense(out).template == expected.template
+    assert load_defense(out).model_version == ""
     assert "accuracy" in result.stdout
     assert "weight of rank 2" in result.stdout
     assert f"dynaserve serve --defense {out}" in result.stdout
@@ -39,6 +41,15 @@ def test_probabilities_do_as_well(run, held_out, tmp_path):
     p = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
     run("calibrate", held_out(probabilities=p, labels=LABELS), "-o", tmp_path / "d.toml")
     expected = RankTemplate.calibrate(LOGITS, LABELS)
+    assert load_defense(tmp_path / "d.toml").template == expected.template
+
+
+def test_zero_probabilities_are_calibrated_as_the_library_does(run, held_out, tmp_path):
+    votes = np.random.default_rng(1).multinomial(5, [0.2] * 5, 500) / 5
+    votes[np.arange(500), LABELS] += 1
+    votes /= 2
+    run("calibrate", held_out(probabilities=votes, labels=LABELS), "-o", tmp_path / "d.toml")
+    expected = RankTemplate.calibrate_from_probabilities(votes, LABELS)
     assert load_defense(tmp_path / "d.toml").template == expected.template
 
 
@@ -67,6 +78,7 @@ def test_a_model_computes_the_logits_and_names_the_labels(run, held_out, tmp_pat
     assert result.exit_code == 0, result.stderr
     expected = RankTemplate.calibrate(np.log(model.predict_proba(LOGITS)), LABELS)
     assert load_defense(out).template == expected.template
+    assert load_defense(out).model_version == load_model(str(tmp_path / "m.skops")).version
 
 
 def test_an_existing_file_is_only_overwritten_by_force(run, held_out, tmp_path):
@@ -88,8 +100,9 @@ def test_an_existing_file_is_only_overwritten_by_force(run, held_out, tmp_path):
         ({"logits": LOGITS, "labels": LABELS + 0.5}, "must be column numbers"),
         ({"logits": LOGITS, "labels": LABELS + 1}, "label"),
         ({"logits": LOGITS[:299], "labels": LABELS[:299]}, "300"),
-        ({"probabilities": LOGITS, "labels": LABELS}, "floats of at least 0"),
-        ({"probabilities": np.exp(LOGITS), "labels": LABELS}, "must sum to 1"),
+        ({"probabilities": LOGITS, "labels": LABELS}, "row 0 holds a value outside [0, 1]"),
+        ({"probabilities": np.exp(LOGITS), "labels": LABELS}, "row 0 holds a sum other than 1"),
+        ({"probabilities": LABELS, "labels": LABELS}, "probabilities: dtype int64 is not float16"),
         ({"logits": LOGITS * np.nan, "labels": LABELS}, "row 0"),
         ({"logits": LOGITS.astype(object), "labels": LABELS}, "not an .npz file of plain arrays"),
     ],

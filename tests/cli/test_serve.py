@@ -117,6 +117,17 @@ def test_a_defense_for_other_classes_is_refused_before_start(run, server, iris, 
     assert not server
 
 
+def test_a_template_of_another_model_is_refused_before_start(run, server, iris, port, tmp_path):
+    rng = np.random.default_rng(0)
+    template = RankTemplate.calibrate(rng.normal(size=(400, 3)), rng.integers(0, 3, 400))
+    template.with_model_version("another").save(tmp_path / "d.toml")
+    result = run("serve", iris, "--port", port, "--defense", tmp_path / "d.toml")
+    assert result.exit_code == 2
+    assert "calibrated on model version another" in result.stderr
+    assert "calibrate again, with: dynaserve calibrate" in result.stderr
+    assert not server
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -28,6 +28,7 @@ SAVED: dict[str, Callable[[], Defense]] = {
     "keyed": lambda: DynaNoise.keyed(key=SECRET, base_variance=1e-7, model_version='v"1"\n'),
     "one bucket": lambda: template(1),
     "two buckets": lambda: template(2),
+    "bound template": lambda: template(1).with_model_version('v"1"\n'),
     "none": Undefended,
 }
 
@@ -64,6 +65,16 @@ def test_template_numbers_come_back_exactly(tmp_path: Path) -> None:
     loaded = load_defense(tmp_path / "d.toml")
     assert isinstance(loaded, RankTemplate)
     assert loaded.template == defense.template
+
+
+def test_the_model_version_of_a_template_comes_back_and_is_empty_by_default(tmp_path: Path) -> None:
+    template(1).with_model_version("abc").save(tmp_path / "bound.toml")
+    (tmp_path / "free.toml").write_text(TEMPLATE)
+    bound, free = load_defense(tmp_path / "bound.toml"), load_defense(tmp_path / "free.toml")
+    assert isinstance(bound, RankTemplate)
+    assert isinstance(free, RankTemplate)
+    assert (bound.model_version, free.model_version) == ("abc", "")
+    assert bound.describe().endswith("calibrated on 400 rows, model version 'abc'")
 
 
 def test_the_file_says_what_it_is_and_holds_no_key(tmp_path: Path) -> None:
@@ -150,6 +161,10 @@ def test_the_files_that_the_next_tests_break_are_good(tmp_path: Path) -> None:
         (TEMPLATE, "[[0.8, 0.7, 0.9]]", '[["0.8", 0.7, 0.9]]', "needs lists of floats"),
         (TEMPLATE, "tail_weight = 0.3", 'tail_weight = "0.3"', "needs lists of floats"),
         (TEMPLATE, "calibrated_on = 300", "calibrated_on = []", "rank template"),
+        (TEMPLATE, "calibrated_on = 300", "calibrated_on = 299", "integer of at least 300"),
+        (TEMPLATE, "calibrated_on = 300", "calibrated_on = 300.0", "integer of at least 300"),
+        (TEMPLATE, "calibrated_on = 300", "calibrated_on = true", "integer of at least 300"),
+        (TEMPLATE, "calibrated_on", "model_version = 1\ncalibrated_on", "must be text"),
         (TEMPLATE, "calibrated_on = 300", "low_margin = 1.0", "lacks calibrated_on"),
         (TEMPLATE, "calibrated_on", "low_margin = 1.0\ncalibrated_on", "buckets disagree"),
         (TEMPLATE, "calibrated_on", "rank = 1\ncalibrated_on", "holds unknown 'rank'"),

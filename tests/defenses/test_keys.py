@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import copy
+import errno
+import os
 import pickle
 import stat
 import subprocess
@@ -108,6 +110,47 @@ def test_a_key_file_that_others_can_reach_is_refused(mode: int, state_directory:
     (state_directory / "noise.key").chmod(mode)
     with pytest.raises(ValueError, match=f"others can read it .mode {mode:04o}.; run chmod 600"):
         NoiseKey.resolve()
+
+
+def test_a_key_file_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    NoiseKey.resolve()
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(ValueError, match=f"belongs to user {owner}, not to user {owner + 1}"):
+        NoiseKey.resolve()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+@pytest.mark.parametrize("there", [False, True], ids=["no key yet", "a key"])
+def test_a_directory_in_which_others_can_write_keeps_no_key(
+    mode: int, there: bool, state_directory: Path
+) -> None:
+    if there:
+        NoiseKey.resolve()
+    state_directory.mkdir(exist_ok=True)
+    state_directory.chmod(mode)
+    with pytest.raises(ValueError, match=f"others can write .* .mode {mode:04o}.; run chmod go-w"):
+        NoiseKey.resolve()
+    assert (state_directory / "noise.key").exists() == there
+
+
+def test_a_directory_that_others_can_only_read_keeps_a_key(state_directory: Path) -> None:
+    state_directory.mkdir(mode=0o755)
+    assert fingerprint(NoiseKey.resolve()) == fingerprint(NoiseKey.resolve())
+
+
+def test_without_hard_links_the_error_names_the_variable(
+    state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(
+        OSError, match=r"hard links.* DYNASERVE_STATE_DIR, or set DYNASERVE_NOISE_KEY"
+    ):
+        NoiseKey.resolve()
+    assert list(state_directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33, SECRET.hex().encode()])

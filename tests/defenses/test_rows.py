@@ -99,8 +99,20 @@ def test_good_masked_and_empty_logits_pass() -> None:
         require_logits(np.zeros((0, 1)))
 
 
-def test_log_probabilities_keep_kind_and_zeros_become_masks() -> None:
-    assert logits_of(np.array([[1.0, 0.0]])).tolist() == [[0.0, -np.inf]]
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_probability_of_zero_is_a_small_number_and_no_mask(dtype: Any) -> None:
+    logits = logits_of(np.array([[1.0, 0.0], [0.0, 1.0]], dtype))
+    assert logits.dtype == np.promote_types(dtype, np.float32)
+    assert logits.diagonal().tolist() == [0.0, 0.0]
+    np.testing.assert_allclose([logits[0, 1], logits[1, 0]], -126 * np.log(2), rtol=1e-6)
+
+
+def test_probabilities_below_the_smallest_normal_float32_are_alike() -> None:
+    zero, subnormal, tiny = logits_of(np.array([[1.0, 0.0], [1.0, 1e-40], [1.0, 1e-300]]))
+    assert zero.tolist() == subnormal.tolist() == tiny.tolist()
+
+
+def test_log_probabilities_keep_kind() -> None:
     tensor = logits_of(torch.tensor([[0.5, 0.5]], dtype=torch.bfloat16))
     assert tensor.dtype == torch.float32
     assert tensor.tolist() == [[np.log(np.float32(0.5))] * 2]
@@ -111,6 +123,22 @@ def test_log_probabilities_keep_kind_and_zeros_become_masks() -> None:
 def test_the_softmax_of_every_dtype_is_accepted(dtype: torch.dtype, classes: int) -> None:
     logits = 3 * torch.randn(8, classes, generator=torch.Generator().manual_seed(0))
     logits_of(torch.softmax(logits.to(dtype), -1))
+
+
+def test_sums_that_rounding_explains_are_accepted() -> None:
+    np.testing.assert_allclose(logits_of(np.array([0.5, 0.4995]))[0], np.log(0.5))
+
+
+def test_a_row_is_named_by_all_its_indices() -> None:
+    q = np.full((2, 3, 4), 0.25)
+    q[1, 2] = 0.5
+    with pytest.raises(ValueError, match=r"^scores: row 1, 2 holds a sum other than 1"):
+        logits_of(q, "scores")
+    q[0, 1, 3] = -1
+    with pytest.raises(ValueError, match=r"^scores: row 0, 1 holds a value outside"):
+        logits_of(torch.from_numpy(q), "scores")
+    with pytest.raises(ValueError, match=r"^scores: the row holds a sum other than 1"):
+        logits_of(np.array([0.9, 0.2]), "scores")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dynaserve import DynaNoise
+from dynaserve.serving import defended
 from dynaserve.serving.batching import Batches
 
 Rows = NDArray[Any]
@@ -73,6 +75,47 @@ def test_a_failing_request_does_not_fail_those_it_was_joined_with() -> None:
     np.testing.assert_array_equal(answers[0], good * 2)
     np.testing.assert_array_equal(answers[2], good * 2)
     assert isinstance(answers[1], ValueError)
+
+
+class Network:
+    """A float32 network behind keyed noise; the last bits of its logits depend on the batch."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.hidden = rng.normal(size=(64, 256)).astype(np.float32) / 8
+        self.output = rng.normal(size=(256, 10)).astype(np.float32) / 4
+
+    def logits(self, rows: Rows) -> Rows:
+        return np.tanh(rows @ self.hidden) @ self.output
+
+    @defended(DynaNoise.keyed(key=bytes(range(32))))
+    def __call__(self, rows: Rows) -> Rows:
+        return self.logits(rows)
+
+    def noise(self, rows: Rows, answers: Rows) -> Rows:
+        """Return the noise on the logits, up to the constant that softmax drops."""
+        noise = np.log(answers.astype(np.float64)) - self.logits(rows)
+        return noise - noise.mean(axis=1, keepdims=True)
+
+
+def test_a_float32_model_answers_alike_and_with_the_same_noise_in_any_batch() -> None:
+    network = Network()
+    rows = np.random.default_rng(1).normal(size=(96, 64)).astype(np.float32)
+
+    async def send(sizes: list[int]) -> Rows:
+        batches = Batches(network, 32)
+        parts = np.split(rows, np.cumsum(sizes)[:-1])
+        return np.concatenate(await asyncio.gather(*map(batches, parts)))
+
+    alone = np.concatenate([network(row[np.newaxis]) for row in rows])
+    assert network.noise(rows, alone).std() > 0.5
+    for sizes in ([1] * 96, [5, 40, 1, 50], [96]):
+        answers = asyncio.run(send(sizes))
+        np.testing.assert_allclose(answers, alone, atol=1e-4)
+        np.testing.assert_array_equal(answers.argmax(axis=1), alone.argmax(axis=1))
+        np.testing.assert_allclose(
+            network.noise(rows, answers), network.noise(rows, alone), atol=1e-3
+        )
 
 
 @pytest.mark.parametrize("run", [lambda rows: rows[:-1], lambda _: None])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import bentoml
 import numpy as np
 import pytest
+import torch
 from bentoml.validators import DType
 
 import dynaserve.serving
@@ -73,6 +74,16 @@ class Decorated:
         return np.array([[inputs[name], 0.0, 1.0] for name in sorted(inputs)])
 
     @bentoml.api
+    @defended(KEYED)
+    def undeclared(self, inputs: np.ndarray) -> Floats:
+        return inputs.astype(np.float32) @ WEIGHTS
+
+    @bentoml.api
+    @defended(KEYED, queries=lambda left, right: np.concatenate([left, right], axis=1))
+    def pair(self, left: Floats, ctx: bentoml.Context, right: Floats) -> Floats:  # noqa: ARG002
+        return np.concatenate([left, right], axis=1) @ WEIGHTS
+
+    @bentoml.api
     @defended(Broken())
     def broken(self, inputs: Floats) -> Floats:
         return inputs @ WEIGHTS
@@ -126,6 +137,23 @@ def test_texts_are_queries_by_their_utf8_bytes(client: Any) -> None:
 def test_a_query_function_says_what_the_noise_depends_on(client: Any) -> None:
     expected = KEYED(np.array([[0.5, 0.0, 1.0]]), queries=[b"a"])
     np.testing.assert_array_equal(ask(client, "named", {"a": 0.5}), expected)
+
+
+def test_integers_floats_and_booleans_in_json_are_one_query(client: Any) -> None:
+    integers = [[1, 0, 1, 1], [0, 0, 0, 1]]
+    floats = [[float(value) for value in row] for row in integers]
+    booleans = [[bool(value) for value in row] for row in integers]
+    expected = KEYED(np.array(integers, np.float32) @ WEIGHTS, queries=np.array(floats))
+    for inputs in (integers, floats, booleans):
+        np.testing.assert_array_equal(ask(client, "undeclared", inputs), expected)
+
+
+def test_a_query_function_gets_every_input_in_the_order_of_the_signature(client: Any) -> None:
+    left, right = ROWS[:, :1], ROWS[:, 1:]
+    answer = client.post("/pair", json={"right": right.tolist(), "left": left.tolist()})
+    assert answer.status_code == 200, answer.text
+    released = KEYED(ROWS @ WEIGHTS, queries=ROWS)
+    np.testing.assert_array_equal(np.array(answer.json(), np.float32), released)
 
 
 @pytest.mark.parametrize("endpoint", ["broken", "not_a_defense"])
@@ -185,10 +213,52 @@ def test_what_is_no_method_is_refused() -> None:
 
 
 def test_a_method_without_an_input_is_refused() -> None:
-    def predict(self: Any, ctx: Any) -> Any: ...
+    def predict(self: Any, ctx: bentoml.Context) -> Any: ...
 
-    with pytest.raises(TypeError, match="take the query as its first input"):
+    with pytest.raises(TypeError, match="take the query as an input after self"):
         defended(KEYED)(predict)
+
+
+def two_inputs(self: Any, inputs: Any, scale: float = 1.0) -> Any: ...
+
+
+def positional(self: Any, *inputs: Any) -> Any: ...
+
+
+def keywords(self: Any, **inputs: Any) -> Any: ...
+
+
+def no_context(self: Any, inputs: Any, context: str) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("method", "found"),
+    [
+        (two_inputs, r"two_inputs\(inputs, scale=1.0\)"),
+        (positional, r"positional\(\*inputs\)"),
+        (keywords, r"keywords\(\*\*inputs\)"),
+        (no_context, r"no_context\(inputs, context\)"),
+    ],
+)
+def test_a_method_whose_inputs_are_not_one_query_needs_a_query_function(
+    method: Any, found: str
+) -> None:
+    with pytest.raises(TypeError, match=f"cannot tell the query of {found}.*Pass queries="):
+        defended(KEYED)(method)
+    assert callable(defended(KEYED, queries=lambda *_: b"")(method))
+
+
+def test_a_query_function_gets_defaults_and_variable_inputs_too() -> None:
+    seen: list[Any] = []
+
+    class Service:
+        @defended(KEYED, queries=lambda *inputs: seen.append(inputs) or [b"q"])
+        def predict(self, inputs: Any, scale: Any = 2, *more: Any, **named: Any) -> Any:  # noqa: ARG002
+            return np.zeros((1, 3))
+
+    Service().predict("x")
+    Service().predict("x", 3, 4, five=5)
+    assert seen == [("x", 2, (), {}), ("x", 3, (4,), {"five": 5})]
 
 
 @pytest.mark.parametrize("defense", [DynaNoise, 5, None])
@@ -209,13 +279,39 @@ def test_text_becomes_bytes(value: Any, queries: Any) -> None:
     assert as_queries(value) == queries
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        [[1, 0]],
+        [[True, False]],
+        np.array([[1, 0]], np.int8),
+        np.array([[1, 0]], np.uint64),
+        torch.tensor([[1, 0]]),
+        torch.tensor([[True, False]]),
+    ],
+)
+def test_integers_and_booleans_are_the_floats_they_equal(value: Any) -> None:
+    queries = np.asarray(as_queries(value))
+    assert (queries.dtype, queries.tolist()) == (np.float64, [[1.0, 0.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64])
+def test_other_numbers_keep_their_dtype(dtype: Any) -> None:
+    array = np.array([[1, 0]], dtype)
+    assert as_queries(array) is array
+    assert as_queries(torch.from_numpy(array)).numpy().dtype == dtype
+
+
+def test_a_huge_integer_does_not_change_the_query_of_the_row_beside_it() -> None:
+    beside = as_queries([[1, 0], [2**53 + 1, 0]])
+    assert beside[0].tobytes() == as_queries([[1, 0]])[0].tobytes()
+
+
 def test_lists_of_numbers_become_arrays() -> None:
     np.testing.assert_array_equal(as_queries([[1.0, 2.0]]), np.array([[1.0, 2.0]]))
 
 
 def test_torch_tensors_stay_tensors() -> None:
-    torch = pytest.importorskip("torch")
-
     class Service:
         @defended(KEYED)
         def predict(self, inputs: Any) -> Any:

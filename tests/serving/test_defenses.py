@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dynaserve import DynaNoise, RankTemplate
+from dynaserve import DynaNoise, RankTemplate, load_defense
 from dynaserve.defenses import Undefended
-from dynaserve.serving.defenses import choose_defense
+from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.settings import ServeSettings, SettingsError
 
 EMBEDDED = ServeSettings()
@@ -68,6 +69,7 @@ def test_dynanoise_paper_is_the_paper() -> None:
 def test_the_rank_template_of_the_embedded_default_is_calibrated_on_its_held_out_half() -> None:
     chosen = choose_defense("rank-template", Model(), EMBEDDED)
     assert isinstance(chosen, RankTemplate)
+    assert chosen.model_version == "v1"
     assert chosen(np.arange(10.0)[np.newaxis]).argmax() == 9
 
 
@@ -89,6 +91,19 @@ def test_none_from_a_file_needs_to_be_said_twice_too(tmp_path: Path) -> None:
         choose_defense(str(tmp_path / "defense.toml"), Model(), EMBEDDED)
 
 
+@pytest.mark.parametrize(
+    "noiseless", [lambda: DynaNoise.paper(0.0), lambda: DynaNoise.keyed(base_variance=0.0)]
+)
+def test_noise_of_variance_zero_needs_to_be_said_twice_too(
+    noiseless: Callable[[], DynaNoise], tmp_path: Path
+) -> None:
+    noiseless().save(tmp_path / "defense.toml")
+    with pytest.raises(SettingsError, match=r"noise of variance 0.*--undefended"):
+        choose_defense(str(tmp_path / "defense.toml"), Model(), OWN_MODEL)
+    twice = ServeSettings(source="mine.skops", undefended=True)
+    assert isinstance(choose_defense(str(tmp_path / "defense.toml"), Model(), twice), DynaNoise)
+
+
 def test_undefended_alone_does_not_switch_the_defense_off() -> None:
     chosen = choose_defense("dynanoise", Model(), ServeSettings(undefended=True))
     assert isinstance(chosen, DynaNoise)
@@ -100,6 +115,35 @@ def test_a_saved_keyed_defense_is_bound_to_the_model_that_is_served(tmp_path: Pa
     chosen = choose_defense(str(tmp_path / "defense.toml"), Model(version="abc"), OWN_MODEL)
     assert isinstance(chosen, DynaNoise)
     assert (chosen.config.base_variance, chosen.config.model_version) == (0.5, "abc")
+
+
+def template(version: str, path: Path) -> str:
+    rng = np.random.default_rng(0)
+    made = RankTemplate.calibrate(rng.normal(size=(400, 3)), rng.integers(0, 3, 400))
+    made.with_model_version(version).save(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("version", ["", "v1"])
+def test_a_template_serves_the_model_it_is_bound_to_or_any(version: str, tmp_path: Path) -> None:
+    name = template(version, tmp_path / "defense.toml")
+    chosen = choose_defense(name, Model(version="v1"), OWN_MODEL)
+    assert isinstance(chosen, RankTemplate)
+    assert chosen.model_version == version
+
+
+def test_a_template_serves_no_model_that_it_was_not_calibrated_on(tmp_path: Path) -> None:
+    name = template("v1", tmp_path / "defense.toml")
+    with pytest.raises(SettingsError, match="model version v1, but three has version v2; calib"):
+        choose_defense(name, Model(version="v2"), OWN_MODEL)
+
+
+def test_a_rehearsal_returns_a_row_of_the_model_and_finds_what_does_not_fit(tmp_path: Path) -> None:
+    row = rehearse(Model(), Undefended())
+    assert (row.shape, row.dtype) == ((1, 3), np.float64)
+    for_three = load_defense(template("", tmp_path / "defense.toml"))
+    with pytest.raises(ValueError, match="calibrated for 3 classes, got 4"):
+        rehearse(Model(input_shape=(4,)), for_three)
 
 
 @pytest.mark.parametrize(

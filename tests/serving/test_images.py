@@ -60,5 +60,7 @@ def test_bentoml_locks_the_requirements_with_dynaserve_among_them(
     monkeypatch.setattr(Image, "freeze", lambda self, *_: locked.append(self.python_requirements))
     image = DynaServeImage(python_version="3.11").python_packages("skops")
     # BentoML copies the image before it builds.
-    attrs.evolve(image).freeze(tmp_path, [], None)
-    assert locked == [f"skops\ndynaserve from {tmp_path / 'src' / 'wheels'}\n"]
+    copied = attrs.evolve(image)
+    for _ in range(2):
+        copied.freeze(tmp_path, [], None)
+    assert locked == [f"skops\ndynaserve from {tmp_path / 'src' / 'wheels'}\n"] * 2

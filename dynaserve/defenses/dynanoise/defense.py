@@ -1,6 +1,7 @@
-"""DynaNoise as a `Defense`: binds a config to a source of row keys and calls the core.
+"""DynaNoise as a `Defense`: binds a config to a source of row keys and calls a kernel.
 
-It may not hold numerics (the compiled core's) nor a rule for keys (that is `query_keys`).
+The kernel is the compiled core's or, for CUDA tensors, Triton's; the keys are the same. It may
+not hold numerics (the kernels') nor a rule for keys (that is `query_keys`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dynaserve import _core
 from dynaserve.defenses.document import Document, write_document
 from dynaserve.defenses.dynanoise.config import DynaNoiseConfig, checked_config
 from dynaserve.defenses.dynanoise.query_keys import QueryKeys, fresh_row_keys
+from dynaserve.defenses.gpu import on_gpu
 from dynaserve.defenses.keys import NoiseKey
 from dynaserve.defenses.protocol import ArrayT
 from dynaserve.defenses.rows import logits_of, unwrap
@@ -134,7 +136,11 @@ class DynaNoise:
         ValueError
             For logits without a softmax, naming the first such row, and for keyed noise
             without one query per row.
+        ImportError
+            For a CUDA tensor where the ``gpu`` extra is not installed.
         """
+        if on_gpu(logits):
+            return cast("ArrayT", self._on_gpu(logits, queries))
         rows = unwrap(logits)
         released = _core.dynanoise(
             rows.values,
@@ -148,7 +154,10 @@ class DynaNoise:
         return cast("ArrayT", rows.wrap(released))
 
     def from_probabilities(self, probabilities: ArrayT, *, queries: Any = None) -> ArrayT:
-        """Return what the logits log(probabilities) give; a zero is a masked class.
+        """Return what the logits log(probabilities) give; a zero is a small number, not a mask.
+
+        No noise on logits hides a score that is exactly 0 or 1. Models that give such scores,
+        decision forests for one, are better behind a `RankTemplate`.
 
         Raises
         ------
@@ -159,6 +168,10 @@ class DynaNoise:
 
     def sensitivity(self, logits: ArrayT) -> ArrayT:
         """Return R in [0, 1], float32, of each row of logits (..., k); never release it."""
+        if on_gpu(logits):
+            from dynaserve.defenses.dynanoise import triton_kernel  # noqa: PLC0415 - optional
+
+            return cast("ArrayT", triton_kernel.sensitivity(cast("Any", logits)))
         rows = unwrap(logits)
         return cast(
             "ArrayT", rows.wrap(np.asarray(_core.sensitivity(rows.values, threads=self._threads)))
@@ -181,6 +194,21 @@ class DynaNoise:
 
     def __repr__(self) -> str:
         return f"DynaNoise({self._config!r})"
+
+    def _on_gpu(self, logits: Any, queries: Any) -> Any:
+        import torch  # noqa: PLC0415 - optional
+
+        from dynaserve.defenses.dynanoise import triton_kernel  # noqa: PLC0415
+
+        row_keys = self._row_keys(tuple(logits.shape[:-1]), queries)
+        return triton_kernel.dynanoise(
+            logits,
+            torch.tensor(row_keys.view(np.int32), device=logits.device),
+            self._config.base_variance,
+            self._config.sensitivity_scale,
+            self._config.temperature,
+            self._config.preserve_top1,
+        )
 
     def _row_keys(self, leading: tuple[int, ...], queries: Any) -> NDArray[np.uint32]:
         if self._queries is None:

@@ -85,7 +85,7 @@ class Template:
     low_margin
         In logits; None with one bucket.
     calibrated_on
-        Number of held-out rows.
+        Number of held-out rows, at least 300.
     """
 
     confidence: tuple[tuple[float, ...], ...]
@@ -108,6 +108,11 @@ class Template:
         _require(not rises, "weights must not rise with rank")
         total = math.fsum(self.rank_weights) + (classes - 1 - ranks) * self.tail_weight
         _require(abs(total - 1) < 1e-6, "weights of all runner-up classes must sum to 1")
+        on = self.calibrated_on
+        _require(
+            type(on) is int and on >= MIN_ROWS,
+            f"calibrated_on must be an integer of at least {MIN_ROWS}",
+        )
         _require(self.low_margin is None or 0 <= self.low_margin < math.inf, "low_margin is wrong")
         lead = self.rank_weights[0] * (1 + 1e-5)
         for bucket in self.confidence:

@@ -1,7 +1,7 @@
-"""RankTemplate as a `Defense`: binds calibrated numbers to the core's release.
+"""RankTemplate as a `Defense`: binds calibrated numbers to a kernel's release.
 
-It may read nothing of a row but the order of its top classes and, with two buckets, whether
-its margin is low.
+The kernel is the compiled core's or, for CUDA tensors, Triton's. It may read nothing of a row
+but the order of its top classes and, with two buckets, whether its margin is low.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dynaserve import _core
 from dynaserve.defenses.document import Document, write_document
+from dynaserve.defenses.gpu import on_gpu
 from dynaserve.defenses.protocol import ArrayT
 from dynaserve.defenses.rank_template.calibrate import (
     HeldOut,
@@ -33,7 +34,8 @@ class RankTemplate:
     input: two rows with the same top classes get the same answer. The label still leaks what
     the model's generalization gap leaks.
 
-    Make one with `calibrate`, for each version of a model.
+    Make one with `calibrate`, for each version of a model. One that `with_model_version` bound
+    to a version is served with no other.
 
     Examples
     --------
@@ -50,11 +52,13 @@ class RankTemplate:
 
     KIND = "rank-template"
 
-    def __init__(self, template: Template, *, threads: int = 1) -> None:
+    def __init__(self, template: Template, *, model_version: str = "", threads: int = 1) -> None:
         self._template = template
+        self._model_version = model_version
         self._threads = threads
         self._confidence = [np.array(bucket) for bucket in template.confidence]
         self._rank_weights = np.array(template.rank_weights)
+        self._uploaded: dict[Any, tuple[Any, ...]] = {}
 
     @overload
     @classmethod
@@ -150,25 +154,37 @@ class RankTemplate:
     def from_document(cls, document: Document) -> RankTemplate:
         """Return the defense that a file describes."""
         parameters = document.parameters
-        low_margin = parameters.get("low_margin")
-        names = [name for name in Template.__dataclass_fields__ if name != "low_margin"]
-        document.require_parameters(*names, *(["low_margin"] if low_margin is not None else []))
+        low_margin, version = parameters.get("low_margin"), parameters.get("model_version", "")
+        optional = {"low_margin", "model_version"}
+        needed = Template.__dataclass_fields__.keys() - optional
+        document.require_parameters(*needed, *(optional & parameters.keys()))
+        if not isinstance(version, str):
+            raise ValueError("rank template: model_version must be text")
         try:
             template = Template(
                 confidence=tuple(map(_floats, parameters["confidence"])),
                 rank_weights=_floats(parameters["rank_weights"]),
                 tail_weight=_floats([parameters["tail_weight"]])[0],
                 low_margin=None if low_margin is None else _floats([low_margin])[0],
-                calibrated_on=int(parameters["calibrated_on"]),
+                calibrated_on=parameters["calibrated_on"],
             )
         except TypeError as error:
             raise ValueError(f"rank template: {error}") from None
-        return cls(template)
+        return cls(template, model_version=version)
 
     @property
     def template(self) -> Template:
         """The calibrated numbers; all of them may be public."""
         return self._template
+
+    @property
+    def model_version(self) -> str:
+        """The version of the model that was calibrated; empty if it is not known."""
+        return self._model_version
+
+    def with_model_version(self, version: str) -> RankTemplate:
+        """Return the same defense, bound to one version of a model; "" binds it to none."""
+        return type(self)(self._template, model_version=version, threads=self._threads)
 
     def __call__(self, logits: ArrayT, *, queries: Any = None) -> ArrayT:  # noqa: ARG002
         """Return template probabilities; queries are not needed. See `Defense`.
@@ -178,13 +194,13 @@ class RankTemplate:
         ValueError
             For another number of classes than calibrated, or naming the first row of logits
             without a softmax.
+        ImportError
+            For a CUDA tensor where the ``gpu`` extra is not installed.
         """
+        if on_gpu(logits):
+            return cast("ArrayT", self._on_gpu(logits))
         rows = unwrap(logits)
-        if rows.values.shape[-1] != self._template.classes:
-            raise ValueError(
-                f"RankTemplate: calibrated for {self._template.classes} classes, "
-                f"got {rows.values.shape[-1]}"
-            )
+        self._require_classes(rows.values.shape)
         released = self._release(rows.values, self._confidence[-1])
         if self._template.low_margin is not None:
             low = margins(rows.values) <= self._template.low_margin
@@ -192,21 +208,23 @@ class RankTemplate:
         return cast("ArrayT", rows.wrap(released))
 
     def from_probabilities(self, probabilities: ArrayT, *, queries: Any = None) -> ArrayT:
-        """Return the same for a model that gives probabilities; a zero is a masked class."""
+        """Return the same for a model that gives probabilities; zeros are ties, not masks."""
         return self(logits_of(probabilities), queries=queries)
 
     def describe(self) -> str:
         """Return one line for people."""
         template = self._template
         buckets = "" if template.low_margin is None else ", low margins told apart"
+        version = f", model version {self._model_version[:12]!r}" if self._model_version else ""
         return (
             f"RankTemplate: label and order of {len(template.rank_weights)} runner-up of "
-            f"{template.classes} classes, calibrated on {template.calibrated_on} rows{buckets}"
+            f"{template.classes} classes, calibrated on {template.calibrated_on} rows"
+            f"{buckets}{version}"
         )
 
     def save(self, path: str | Path) -> None:
         """Write the template to a TOML file that `load_defense` reads."""
-        fields = asdict(self._template)
+        fields = asdict(self._template) | {"model_version": self._model_version}
         if self._template.low_margin is None:
             del fields["low_margin"]
         write_document(path, self.KIND, fields)
@@ -218,6 +236,39 @@ class RankTemplate:
             f"buckets={len(template.confidence)}, classes={template.classes}, "
             f"calibrated_on={template.calibrated_on})"
         )
+
+    def _require_classes(self, shape: tuple[int, ...]) -> None:
+        if shape[-1:] != (self._template.classes,):
+            raise ValueError(
+                f"RankTemplate: calibrated for {self._template.classes} classes, "
+                f"got {shape[-1] if shape else 0}"
+            )
+
+    def _on_gpu(self, logits: Any) -> Any:
+        import torch  # noqa: PLC0415 - optional
+
+        from dynaserve.defenses.rank_template.triton_kernel import rank_template  # noqa: PLC0415
+
+        self._require_classes(tuple(logits.shape))
+        *confidence, weights = self._on_device(logits.device)
+        tail, low_margin = self._template.tail_weight, self._template.low_margin
+        released = rank_template(logits, confidence[-1], weights, tail)
+        if low_margin is None:
+            return released
+        first, second = logits.detach().topk(2, dim=-1).values.double().unbind(dim=-1)
+        low = (first - second <= low_margin)[..., None]
+        return torch.where(low, rank_template(logits, confidence[0], weights, tail), released)
+
+    def _on_device(self, device: Any) -> tuple[Any, ...]:
+        """Return the confidence of each bucket and the rank weights, copied there only once."""
+        import torch  # noqa: PLC0415 - optional
+
+        if device not in self._uploaded:
+            self._uploaded[device] = tuple(
+                torch.tensor(values, dtype=torch.float32, device=device)
+                for values in (*self._confidence, self._rank_weights)
+            )
+        return self._uploaded[device]
 
     def _release(
         self, logits: NDArray[Any], confidence: NDArray[np.float64]

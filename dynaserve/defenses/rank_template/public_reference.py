@@ -25,6 +25,7 @@ Reference: TypeAlias = Callable[[Any], Any]
 _SMALLEST = 1e-6
 _LEAD = 0.01
 _PRIOR_PRECISION = 0.01
+_LARGEST_WEIGHT = 1e6
 _NEWTON_STEPS = 50
 
 
@@ -36,7 +37,7 @@ class PublicReference:
     reference
         The public model. Its probabilities are raised to at least 1e-6 before the logarithm.
     weights
-        w0 and w1, finite.
+        w0 and w1, each at most 1e6 in size.
     classes
         K.
 
@@ -52,8 +53,11 @@ class PublicReference:
     KIND = "public-reference"
 
     def __init__(self, reference: Reference, *, weights: tuple[float, float], classes: int) -> None:
-        if len(weights) != 2 or not np.isfinite(weights).all():
-            raise ValueError("public reference: weights must be two finite numbers")
+        if len(weights) != 2 or not all(abs(w) <= _LARGEST_WEIGHT for w in weights):
+            raise ValueError(
+                "public reference: weights must be two numbers of at most "
+                f"{_LARGEST_WEIGHT:g} in size"
+            )
         if type(classes) is not int or classes < 2:
             raise ValueError("public reference: classes must be an integer of at least 2")
         self._reference = reference

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dynaserve.serving.models.imports import require
 from dynaserve.serving.models.loaded import LoadedModel, Scores, run_probe
 from dynaserve.serving.models.protocol import ModelError
+from dynaserve.serving.models.scores import are_distributions
 
 
 def serve_estimator(estimator: Any, *, name: str, version: str) -> LoadedModel:
@@ -40,7 +41,7 @@ def serve_estimator(estimator: Any, *, name: str, version: str) -> LoadedModel:
             f"{name} has {len(labels)} classes but {answer.shape[1]} scores a row; use "
             "decision_function_shape='ovr' or a model with predict_proba"
         )
-    if gives_probabilities and not np.allclose(answer.sum(axis=1), 1, atol=1e-3):
+    if gives_probabilities and not are_distributions(answer):
         raise ModelError(
             f"{name} is a multi-label classifier: its probabilities do not sum to 1; "
             "a defense needs one label for each row"

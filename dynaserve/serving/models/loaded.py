@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.defenses.rows import logits_of
 from dynaserve.serving.models.protocol import ModelError
-from dynaserve.serving.models.scores import are_probabilities, log_probabilities, probe_rows
+from dynaserve.serving.models.scores import are_probabilities, probe_rows
 
 Scores = Callable[[NDArray[Any]], NDArray[Any]]
 """Inputs (n, *input_shape) of the model's dtype to scores (n, k)."""
@@ -34,7 +35,7 @@ class LoadedModel:
     def logits(self, inputs: NDArray[Any]) -> NDArray[Any]:
         """Return logits (n, k), float, for inputs (n, *input_shape)."""
         scores = self.scores(np.ascontiguousarray(inputs, dtype=self.dtype))
-        return log_probabilities(scores) if self.gives_probabilities else scores
+        return logits_of(scores) if self.gives_probabilities else scores
 
 
 def run_probe(

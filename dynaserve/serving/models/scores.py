@@ -1,4 +1,4 @@
-"""Tell logits from probabilities, and make logits of both.
+"""Tell logits from probabilities.
 
 A file rarely says which of the two its output is, and taking one for the other would ruin the
 defense silently: a softmax of probabilities is nearly flat, a logarithm of logits is undefined.
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.defenses.rows import logits_of
 from dynaserve.serving.models.protocol import ModelError
 
-_SUM_TOLERANCE = 1e-3
 _PROBE_SIZE = 32
 _SAYS_PROBABILITIES = re.compile(r"prob|softmax", re.IGNORECASE)
 _SAYS_LOG = re.compile(r"log", re.IGNORECASE)
@@ -49,16 +49,14 @@ def are_probabilities(scores: NDArray[Any], output: str, model: str) -> bool:
     """
     says_log = bool(_SAYS_LOG.search(output))
     says_probabilities = bool(_SAYS_PROBABILITIES.search(output)) and not says_log
-    in_range = bool((scores >= 0).all() and (scores <= 1 + _SUM_TOLERANCE).all())
-    sums_to_one = bool((np.abs(scores.sum(axis=1) - 1) <= _SUM_TOLERANCE).all())
-    if in_range and sums_to_one:
+    if are_distributions(scores):
         if says_log:
             raise ModelError(
                 f"{model}: output {output!r} is named like logits but its rows are probabilities; "
                 "rename the output, or export the model without its softmax"
             )
         return True
-    if says_probabilities or in_range:
+    if says_probabilities or bool(((scores >= 0) & (scores <= 1)).all()):
         raise ModelError(
             f"{model}: the rows of output {output!r} look like independent scores between 0 and 1, "
             "not like logits or probabilities that sum to 1; export the model with one softmax "
@@ -67,7 +65,10 @@ def are_probabilities(scores: NDArray[Any], output: str, model: str) -> bool:
     return False
 
 
-def log_probabilities(probabilities: NDArray[Any]) -> NDArray[Any]:
-    """Return ``log(probabilities)``, a zero becoming -inf: a class that stays masked."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(probabilities))
+def are_distributions(scores: NDArray[Any]) -> bool:
+    """Whether each row of ``scores`` (n, k) is one that requests may take for probabilities."""
+    try:
+        logits_of(scores)
+    except ValueError:
+        return False
+    return True

@@ -204,12 +204,12 @@ def test_probabilities_are_defended_as_their_logarithms() -> None:
     np.testing.assert_allclose(from_softmax, from_logits, atol=2e-6)
 
 
-def test_zero_probabilities_stay_zero() -> None:
+def test_a_zero_probability_is_a_small_number_and_no_mask() -> None:
     q = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], np.float16)
-    p = DynaNoise.paper().from_probabilities(q)
-    assert (p[q == 0] == 0).all()
-    assert p[1, 0] == 1
-    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-6)
+    p = DynaNoise.paper(base_variance=1e-9).from_probabilities(q)
+    expected = softmax(np.log(np.maximum(q.astype(float), 2.0**-126)) / 10, axis=1)
+    np.testing.assert_allclose(p, expected, atol=1e-5)
+    assert (p > 1e-5).all()
 
 
 def test_float16_probabilities_that_nearly_vanish_make_no_nan() -> None:

@@ -140,6 +140,45 @@ def test_probabilities_have_the_order_of_their_logits() -> None:
     assert calibrated.template == expected.template
 
 
+COUNTS = st.lists(st.integers(0, 6), min_size=7, max_size=7).filter(any)
+"""Votes of a forest for seven classes, many of them none."""
+
+
+@given(COUNTS, st.sets(st.integers(4, 6)), st.data())
+def test_which_classes_below_the_top_four_are_zero_changes_no_bit(
+    votes: list[int], silenced: set[int], data: Any
+) -> None:
+    dtypes = st.sampled_from([np.float16, np.float32, np.float64])
+    one = np.array(votes, np.float64)
+    other = one.copy()
+    other[order(one)[list(silenced)]] = 0
+    first, second = (
+        DEFENSE.from_probabilities((q / q.sum()).astype(data.draw(dtypes))) for q in (one, other)
+    )
+    assert first.tobytes() == second.tobytes()
+    assert (first > 0).all()
+
+
+@pytest.mark.parametrize("defense", [DEFENSE, TWO_BUCKETS], ids=["one", "two"])
+def test_the_number_of_zeros_among_the_top_four_changes_no_bit(defense: RankTemplate) -> None:
+    rows = np.array(
+        [
+            [1.0, 0, 0, 0, 0, 0, 0],
+            [0.99, 0.01, 0, 0, 0, 0, 0],
+            [0.9, 0.05, 0.03, 0.02, 0, 0, 0],
+            [0.9, 0.04, 0.03, 0.02, 0.004, 0.003, 0.003],
+        ]
+    )
+    assert len({p.tobytes() for p in defense.from_probabilities(rows)}) == 1
+
+
+def test_a_saturated_float16_softmax_releases_what_its_logits_do() -> None:
+    z = np.array([[30.0, 16.0, 15.0, 14.5, -1.0, -2.0, -3.0]])
+    saturated = softmax(z, axis=1).astype(np.float16)
+    assert (saturated == 0).sum() == 3
+    assert DEFENSE.from_probabilities(saturated).tobytes() == DEFENSE(z).tobytes()
+
+
 def test_repeats_and_threads_do_not_change_a_bit() -> None:
     z, y = held_out()
     threaded = RankTemplate.calibrate(z, y, threads=4)
@@ -184,6 +223,13 @@ def test_a_reference_makes_a_public_reference_defense() -> None:
         RankTemplate.calibrate(z, y, buckets=2, reference=public, queries=z)
     with pytest.raises(ValueError, match="needs queries="):
         RankTemplate.calibrate(z, y, reference=public, queries=None)
+
+
+def test_a_model_version_binds_and_changes_no_number() -> None:
+    bound, (z, _) = TWO_BUCKETS.with_model_version("v1"), held_out()
+    assert (bound.model_version, TWO_BUCKETS.model_version) == ("v1", "")
+    assert bound.template == TWO_BUCKETS.template
+    assert bound(z).tobytes() == TWO_BUCKETS(z).tobytes()
 
 
 def test_it_is_a_defense_that_describes_itself() -> None:

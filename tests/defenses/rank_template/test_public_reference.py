@@ -122,10 +122,23 @@ def test_what_is_wrong_is_named() -> None:
         calibrated(299)
 
 
-@pytest.mark.parametrize("weights", [(1.0,), (1.0, np.inf), (np.nan, 1.0)])
-def test_weights_must_be_two_finite_numbers(weights: Any) -> None:
-    with pytest.raises(ValueError, match="two finite numbers"):
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, np.inf), (np.nan, 1.0), (1.1e6, 1), (1, -1e300)])
+def test_weights_must_be_two_numbers_of_bounded_size(weights: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"two numbers of at most 1e\+06 in size"):
         PublicReference(public, weights=weights, classes=5)
+    PublicReference(public, weights=(1.0, 2.0), classes=5).save(tmp_path / "d.toml")
+    numbers = ", ".join(str(float(weight)) for weight in weights)
+    text = (tmp_path / "d.toml").read_text()
+    head, _, tail = text.partition("weights = [")
+    (tmp_path / "d.toml").write_text(f"{head}weights = [{numbers}{tail[tail.index(']') :]}")
+    with pytest.raises(ValueError, match="two numbers of at most"):
+        load_defense(tmp_path / "d.toml", reference=public)
+
+
+def test_the_largest_weights_give_finite_answers() -> None:
+    z, _, queries = problem(20)
+    defense = PublicReference(public, weights=(1e6, -1e6), classes=CLASSES)
+    assert np.isfinite(defense(z, queries=queries)).all()
 
 
 @pytest.mark.parametrize("classes", [1, 2.0, True])

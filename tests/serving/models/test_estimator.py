@@ -38,9 +38,12 @@ def test_logits_are_the_logarithm_of_predict_proba(iris, logistic):
     np.testing.assert_allclose(softmax(model.logits(iris[0])), logistic.predict_proba(iris[0]))
 
 
-def test_a_zero_probability_is_a_masked_class_without_a_warning(iris):
-    logits = serve(KNeighborsClassifier(3).fit(*iris)).logits(iris[0][:1])
-    assert logits.tolist() == [[0.0, -np.inf, -np.inf]]
+@pytest.mark.parametrize(
+    "make", [lambda: KNeighborsClassifier(3), lambda: RandomForestClassifier(5)]
+)
+def test_a_zero_probability_is_a_small_number_and_no_mask(iris, make):
+    logits = serve(make().fit(*iris)).logits(iris[0][:1])
+    np.testing.assert_allclose(logits, [[0.0, -87.3365, -87.3365]], atol=1e-3)
 
 
 def test_decision_values_serve_as_logits(iris):
