@@ -12,10 +12,11 @@ CORE_SOURCES := $(shell find csrc -type f)
 CXX_SOURCES := $(shell find csrc tests/native -type f \( -name '*.h' -o -name '*.cpp' \))
 
 .DEFAULT_GOAL := help
-.PHONY: help prerequisites setup serve test lint format bench accuracy sanitize neon pins clean
+.PHONY: help prerequisites setup serve test lint format bench bench-kernels bench-scaling bench-service \
+    bench-peers bench-check bench-bounds bench-readme accuracy sanitize neon pins clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "  PYTHON=... picks the interpreter for a new $(VENV), ARGS=... goes to dynaserve serve or pytest"
 
 comma := ,
@@ -64,8 +65,38 @@ format: setup  ## Rewrite the sources as lint wants them
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-bench: setup  ## Time the kernels against torch and numpy; BENCH_ARGS=--smoke only proves that it runs
-	$(BIN)/python benchmarks/report.py $(BENCH_ARGS)
+bench: bench-kernels bench-scaling bench-service  ## Measure speed: tables, plots, JSON; BENCH_ARGS=--smoke only proves that it runs
+
+bench-kernels: setup  ## Time the kernels against torch, torch.compile and numpy
+	$(BIN)/python -m benchmarks.report $(BENCH_ARGS)
+
+bench-scaling: setup  ## Time the kernels over classes, batch sizes and threads; draw the plot
+	$(BIN)/python -m benchmarks.scaling $(BENCH_ARGS)
+
+bench-service: setup  ## Time requests to servers with and without a defense
+	$(BIN)/python -m benchmarks.service $(BENCH_ARGS)
+
+# An environment over .venv, so that what the peers bring along touches nothing else.
+PEERS := .benchmarks/peers
+$(PEERS)/.installed: benchmarks/peers.txt $(VENV)/.installed
+	$(BIN)/python -m venv --clear $(PEERS)
+	$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' % sysconfig.get_path('purelib'))" \
+	    > `$(PEERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"`/over.pth
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/peers.txt
+	@touch $@
+
+bench-peers: setup $(PEERS)/.installed  ## bench-kernels, with IBM's adversarial-robustness-toolbox too
+	$(PEERS)/bin/python -m benchmarks.report $(BENCH_ARGS)
+
+bench-check: setup  ## Fail if a kernel got slower, relative to torch.softmax (benchmarks/bounds.toml)
+	@# 5: no bounds for this instruction set, and it says so
+	$(BIN)/python -m benchmarks.check || test $$? -eq 5
+
+bench-bounds: setup  ## Measure the bounds of bench-check anew, for the instruction set in force
+	$(BIN)/python -m benchmarks.check --write-bounds
+
+bench-readme: setup  ## Write the README's performance section from the results of make bench
+	$(BIN)/python -m benchmarks.readme
 
 accuracy: setup  ## Measure the kernels' exp, log, sin and cos against float64, in ULP
 	$(BIN)/python benchmarks/accuracy.py
@@ -88,7 +119,7 @@ neon:  ## Cross-compile the NEON kernels and compare them with the scalar ones u
 CUDA_ONLY := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cupti \
     nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile \
     nvidia-curand nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 \
-    nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx triton
+    nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
 pins:  ## Pin the newest versions that fit, for every supported Python, in constraints.txt (needs uv)
 	$(UV) pip compile --quiet --upgrade --upgrade-package torch==2.13.0 --universal --python-version 3.10 \

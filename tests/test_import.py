@@ -8,7 +8,17 @@ import pytest
 
 import dynaserve
 
-HEAVY = ["torch", "bentoml", "sklearn", "scipy", "onnxruntime", "llama_cpp", "dask", "typer"]
+HEAVY = [
+    "torch",
+    "triton",
+    "bentoml",
+    "sklearn",
+    "scipy",
+    "onnxruntime",
+    "llama_cpp",
+    "dask",
+    "typer",
+]
 
 
 def run(code: str) -> str:

@@ -17,6 +17,7 @@ EPILOG = "Example: dynaserve info --json"
 _EXTRAS = {
     "serve": ("bentoml", "joblib", "onnxruntime", "orjson", "scikit-learn", "skops"),
     "torch": ("torch",),
+    "gpu": ("torch", "triton"),
 }
 
 

@@ -411,4 +411,6 @@ def _chunk_statistics(rows: DeviceRows) -> tuple[torch.Tensor, ...]:
 def _buffers(
     rows: DeviceRows, chunks: int, count: int, dtype: torch.dtype
 ) -> tuple[torch.Tensor, ...]:
-    return rows.values.new_empty((count, len(rows.values), chunks), dtype=dtype).unbind()
+    # Views of one tensor would be aligned or not as the batch has it; see DeviceRows.
+    n = len(rows.values)
+    return tuple(rows.values.new_empty((n, chunks), dtype=dtype) for _ in range(count))
