@@ -34,7 +34,8 @@ def dynanoise(
     """Return softmax((x + s g) / T), float32 (..., k), with s^2 = base_variance (1 + scale R).
 
     ``row_keys`` is (n, 4), columns k0, k1, c2, c3 of the Philox counter. The formulas are in
-    ``dynaserve.defenses.dynanoise.reference``; the result agrees with it to 2e-6.
+    ``dynaserve.defenses.dynanoise.reference``; the result agrees with it to 2e-6 for logits up to
+    1e4 in size while s / T <= 10. Beyond, what is added grows and float32 rounds it in proportion.
     """
 
 def sensitivity(logits: NDArray[Any], *, threads: int = 1) -> NDArray[np.float32]:
@@ -50,7 +51,7 @@ def rank_template(
 ) -> NDArray[np.float32]:
     """Return template probabilities, float32 (..., k), from the order of the top classes alone.
 
-    ``confidence`` is (k,), in (0, 1], by top class; ``rank_weights`` is (R,), R <= 127. The
+    ``confidence`` is (k,), in [1e-30, 1], by top class; ``rank_weights`` is (R,), R <= 127. The
     definition is in ``dynaserve.defenses.rank_template.reference``.
     """
 

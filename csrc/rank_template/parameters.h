@@ -19,7 +19,7 @@ struct Confidence {
 struct RankTemplateParameters {
     static constexpr std::ptrdiff_t max_ranks = 127;
 
-    DYNASERVE_INLINE bool is_confidence(double p) { return p > 0 && p <= 1; }
+    DYNASERVE_INLINE bool is_confidence(double p) { return p >= 1e-30 && p <= 1; }
 
     Confidence confidence;       // (k,) probability of the top class, by top class
     const double* rank_weights;  // (ranks,) share of the rest that each runner-up gets
