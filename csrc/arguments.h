@@ -21,6 +21,7 @@ using std::ptrdiff_t;
 // Functions take plain objects and convert them here: pybind11's own message for an argument of
 // the wrong type prints all of them, logits and row keys included.
 inline py::array array_of(const char* name, const py::object& object) {
+    if (py::isinstance<py::array>(object)) return py::reinterpret_borrow<py::array>(object);
     auto array = py::array::ensure(object);
     if (!array) throw py::value_error(std::string(name) + " cannot be read as an array");
     return array;

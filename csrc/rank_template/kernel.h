@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "rank_template/parameters.h"
 #include "row_group.h"
@@ -90,40 +91,69 @@ struct RankTemplateKernel {
 
     // ---- one long row along the lanes ----
 
-    // Four vectors at a time, most of which hold nothing that reaches the top.
+    // Two passes. First the largest value of each lane: the depth-th largest of those bounds the
+    // top from below, and only a handful of values reach it. One pass that raises the bar on its
+    // way mispredicts a branch for each value that passes, and is slower than a softmax.
     static bool run_packed(const float* x, std::ptrdiff_t k,
                            const RankTemplateParameters& parameters, std::ptrdiff_t depth,
                            float* p) {
-        const Float infinity = V::broadcast(INFINITY), minus = V::broadcast(-INFINITY);
+        Float bar = V::broadcast(INFINITY);
+        if (depth > lanes || !reached(x, k, depth, bar)) {
+            const auto row = reinterpret_cast<const char*>(x);
+            return run_row<Native<float>>(row, sizeof(float), k, parameters, depth, p);
+        }
         Top<float> top(depth);
-        bool special = false;  // masked, NaN or +infinity: left to run_row
-        std::ptrdiff_t j = 0;
-        for (; j + 4 * lanes <= k && !special; j += 4 * lanes) {
-            const Float threshold = V::broadcast(top.threshold());
-            unsigned enters[4], any = 0, odd = 0;
+        for (std::ptrdiff_t j = 0; j < k; j += 4 * lanes) {
+            unsigned reaches[4], any = 0;
             for (int i = 0; i < 4; ++i) {
-                const Float v = V::load(x + j + i * lanes);
-                any |= enters[i] = V::bits(V::less(threshold, v));
-                odd |= V::bits(V::not_less(v, infinity) | V::equal(v, minus));
+                const std::ptrdiff_t at = j + i * lanes;
+                reaches[i] = V::bits(V::not_less(load_part(x, at, k), bar)) & first_bits(k - at);
+                any |= reaches[i];
             }
-            special = odd != 0;
             if (any == 0) continue;
             for (int i = 0; i < 4; ++i) {
-                for (unsigned left = enters[i]; left != 0; left &= left - 1) {
+                for (unsigned left = reaches[i]; left != 0; left &= left - 1) {
                     const std::ptrdiff_t at = j + i * lanes + __builtin_ctz(left);
                     top.offer(x[at], at);
                 }
             }
         }
-        for (; j < k && !special; ++j) {
-            special = !(x[j] < INFINITY) || x[j] == -INFINITY;
-            top.offer(x[j], j);
-        }
-        if (special) {
-            return run_row<Native<float>>(reinterpret_cast<const char*>(x), sizeof(float), k,
-                                          parameters, depth, p);
-        }
         return top.found > 0 && release(top.index, top.found, k, 0, parameters, p);
+    }
+
+    // Values from x_j on, filled up with the lowest finite one.
+    DYNASERVE_INLINE Float load_part(const float* x, std::ptrdiff_t j, std::ptrdiff_t k) {
+        constexpr float lowest = std::numeric_limits<float>::lowest();
+        if (j + lanes <= k) return V::load(x + j);
+        return j < k ? V::load_first(x + j, static_cast<int>(k - j), lowest) : V::broadcast(lowest);
+    }
+
+    DYNASERVE_INLINE unsigned first_bits(std::ptrdiff_t n) {
+        return n >= lanes ? ~0u : n > 0 ? (1u << n) - 1 : 0;
+    }
+
+    // Sets `bar` to a value that at least `depth` classes reach; false if one is masked, NaN or
+    // +infinity.
+    static bool reached(const float* x, std::ptrdiff_t k, std::ptrdiff_t depth, Float& bar) {
+        const Float infinity = V::broadcast(INFINITY), minus = V::broadcast(-INFINITY);
+        Float largest[4];
+        for (auto& lane : largest) lane = minus;
+        unsigned special = 0;
+        for (std::ptrdiff_t j = 0; j < k; j += 4 * lanes) {
+            Mask odd[4];
+            for (int i = 0; i < 4; ++i) {
+                const Float v = load_part(x, j + i * lanes, k);
+                odd[i] = V::not_less(v, infinity) | V::equal(v, minus);
+                largest[i] = V::max(v, largest[i]);
+            }
+            special |= V::bits((odd[0] | odd[1]) | (odd[2] | odd[3]));
+        }
+        Float lane = V::max(V::max(largest[0], largest[1]), V::max(largest[2], largest[3]));
+        for (std::ptrdiff_t r = 0; r < depth; ++r) {
+            bar = V::broadcast(V::reduce_max(lane));
+            lane = V::select(V::equal(lane, bar), minus, lane);  // and its equals: a lower bar
+        }
+        return special == 0;
     }
 
     // ---- short rows side by side ----
