@@ -69,7 +69,7 @@ def _session(file: ModelFile) -> Any:
     try:
         return runtime.InferenceSession(file.content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        if "External data" in str(error):
+        if "external data" in str(error).lower().replace("-", " "):
             raise ModelError(
                 f"{file.name} keeps its weights in another file; save it as one file "
                 "(onnx.save_model with save_as_external_data=False)"
