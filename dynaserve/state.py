@@ -1,12 +1,14 @@
 """Where this machine keeps what must outlive a process: the noise key, the embedded model.
 
 One place decides it, so that every worker and every restart finds the same files. It creates
-the directory and nothing in it.
+directories and nothing in them.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -22,18 +24,26 @@ def state_directory() -> Path:
     OSError
         If the directory cannot be made, naming the variable that chooses another one.
     """
-    directory = _chosen_directory()
-    try:
+    directory = state_path()
+    with naming_the_variable(f"state directory {directory} cannot be created"):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(
-            f"state directory {directory} cannot be created ({error.strerror}); "
-            "set DYNASERVE_STATE_DIR to a directory that this user can write"
-        ) from error
     return directory
 
 
-def _chosen_directory() -> Path:
+@contextmanager
+def naming_the_variable(failure: str) -> Iterator[None]:
+    """Say beside ``failure`` how to choose another state directory, whatever ``OSError`` it is."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            f"{failure} ({error.strerror}); "
+            "set DYNASERVE_STATE_DIR to a directory that this user can write"
+        ) from error
+
+
+def state_path() -> Path:
+    """Return where the state directory is or would be; it is not created."""
     if chosen := os.environ.get("DYNASERVE_STATE_DIR"):
         return Path(chosen).expanduser().absolute()
     base = Path(os.environ.get("XDG_STATE_HOME", ""))

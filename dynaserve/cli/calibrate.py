@@ -50,6 +50,8 @@ def calibrate(
         from dynaserve.cli.held_out import read_held_out  # noqa: PLC0415 - arrays and frameworks
         from dynaserve.defenses import RankTemplate  # noqa: PLC0415
 
+        if output.is_dir():
+            raise UsageError(f"{output} is a directory; name the file to write in it")
         if output.exists() and not force:
             raise UsageError(f"{output} exists; pass --force to overwrite it")
         if not output.parent.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,13 @@ def example_inputs(model: Model, *, is_embedded: bool) -> list[Any]:
 def curl_line(url: str, inputs: list[Any]) -> str:
     """Return a shell line that sends ``inputs``; a long body goes through a file.
 
-    The file is ``example.json`` in the state directory.
+    The file is ``example.json`` in the state directory; where there can be none, the line is long.
     """
     body = json.dumps({"inputs": inputs}, separators=(",", ":"))
     if len(body) > _LONGEST:
-        path = state_directory() / "example.json"
-        replace_file(path, body.encode())
-        body = f"@{path}"
+        with suppress(OSError):
+            path = state_directory() / "example.json"
+            replace_file(path, body.encode(), mode=0o600)
+            body = f"@{path}"
     header = "content-type: application/json"
     return f"curl -s {url}/predict -H '{header}' -d {shlex.quote(body)}"

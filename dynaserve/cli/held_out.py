@@ -15,6 +15,7 @@ from dynaserve.serving.models import Model, load_model
 if TYPE_CHECKING:
     from dynaserve.defenses import RankTemplate
 
+_NOT_ARRAYS = "is not an .npz file of plain arrays; write one with numpy.savez, of numbers only"
 _FOLDS = 5
 _FEWEST_ROWS = 375
 """Four fifths of it is the least that a template can be calibrated on."""
@@ -105,12 +106,15 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         with path.open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("it is a single array")
+                raise ValueError(_NOT_ARRAYS)
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not an .npz file of plain arrays: {error}") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        # Not in numpy's words: it advises to unpickle.
+        raise ValueError(f"{path} {_NOT_ARRAYS}") from None
 
 
 def _take(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +29,7 @@ def info(
 ) -> None:
     """Show versions, instruction sets, extras, the state directory and the defense in force."""
     with user_input():
-        facts = _facts()
+        facts = _facts() | {"problems": _problems()}
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -39,7 +40,7 @@ def _facts() -> dict[str, Any]:
     from dynaserve import __version__, _core  # noqa: PLC0415 - compiled
     from dynaserve.defenses import NoiseKey  # noqa: PLC0415
     from dynaserve.serving.settings import ServeSettings  # noqa: PLC0415
-    from dynaserve.state import state_directory  # noqa: PLC0415
+    from dynaserve.state import state_path  # noqa: PLC0415
 
     versions = {package: _version(package) for names in _EXTRAS.values() for package in names}
     return {
@@ -54,10 +55,35 @@ def _facts() -> dict[str, Any]:
         "isa": _core.isa(),
         "isas": _core.available_isas(),
         "isa_forced": bool(os.environ.get("DYNASERVE_ISA")),
-        "state_directory": str(state_directory()),
+        "state_directory": str(state_path()),
         "key": NoiseKey.source(),
         "defense": ServeSettings.from_environment().defense,
     }
+
+
+def _problems() -> list[str]:
+    """Return in words what would keep a server from starting, a line each."""
+    from dynaserve.defenses import NoiseKey  # noqa: PLC0415 - compiled
+    from dynaserve.serving.defenses import NAMES, from_file  # noqa: PLC0415
+    from dynaserve.serving.settings import ServeSettings  # noqa: PLC0415
+    from dynaserve.state import state_directory  # noqa: PLC0415
+
+    defense = ServeSettings.from_environment().defense
+    checks: list[Callable[[], object]] = [state_directory]
+    if NoiseKey.exists():
+        checks.append(NoiseKey.resolve)
+    if defense not in NAMES:
+        checks.append(lambda: from_file(defense))
+    # In order, each once: several may fail for the same reason.
+    return list(dict.fromkeys(filter(None, map(_failure, checks))))
+
+
+def _failure(check: Callable[[], object]) -> str | None:
+    try:
+        check()
+    except (ValueError, OSError) as error:
+        return str(error)
+    return None
 
 
 def _version(package: str) -> str | None:
@@ -79,3 +105,5 @@ def _print(facts: dict[str, Any]) -> None:
         lines[name.replace("_", " ")] = facts[name]
     for name, value in lines.items():
         typer.echo(f"{name:<16} {value}")
+    for problem in facts["problems"]:
+        typer.echo(f"{'problem':<16} {problem}")

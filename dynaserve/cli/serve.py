@@ -81,8 +81,13 @@ def serve(
         int, typer.Option(min=1, envvar="DYNASERVE_MAX_ROWS", help="Most rows in one request.")
     ] = 1024,
     max_bytes: Annotated[
-        int, typer.Option(min=1, envvar="DYNASERVE_MAX_BYTES", help="Largest request body.")
-    ] = 64 * 1024**2,
+        int | None,
+        typer.Option(
+            min=1,
+            envvar="DYNASERVE_MAX_BYTES",
+            help="Largest request body. Without it: 32 bytes for each number of --max-rows rows.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what is served as one JSON object.")
     ] = False,

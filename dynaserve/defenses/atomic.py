@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Put ``content`` at ``path``; a reader sees the old file or the new one, never a part."""
-    with _staged(path, content, mode=0o666) as staged:
+    with _staged(path, content, mode=mode) as staged:
         staged.replace(path)
 
 

@@ -69,6 +69,8 @@ def read_document(path: str | Path) -> Document:
         fields = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"is not TOML: {error}") from None
+    except RecursionError:
+        raise ValueError("is not a defense file: its values are nested too deeply") from None
     if fields.get("format") != _FORMAT:
         raise ValueError(f'is not a defense file: needs format = "{_FORMAT}"')
     _require_version(fields.get("format_version"))
@@ -77,6 +79,21 @@ def read_document(path: str | Path) -> Document:
     if not (isinstance(kind, str) and isinstance(parameters, dict)):
         raise ValueError("kind must be a string and parameters a table")
     return Document(kind, parameters)
+
+
+def require_utf8(text: str, name: str) -> str:
+    """Return ``text``, which a file and a hash can hold.
+
+    Raises
+    ------
+    ValueError
+        It holds half of a surrogate pair, which is no character.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be text that UTF-8 can hold") from None
+    return text
 
 
 def _require_version(version: object) -> None:

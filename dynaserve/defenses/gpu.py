@@ -11,6 +11,8 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from dynaserve.defenses.rows import require_dense
+
 if TYPE_CHECKING:
     import torch
 
@@ -69,8 +71,10 @@ class DeviceRows(NamedTuple):
         Raises
         ------
         ValueError
-            For a dtype that is not floating, no class axis or fewer than two classes.
+            For a dtype that is not floating, a sparse tensor, no class axis or fewer than two
+            classes.
         """
+        require_dense(_torch(), logits, "logits")
         if not logits.dtype.is_floating_point or logits.element_size() == 1:
             raise ValueError(
                 f"logits: dtype {logits.dtype} is not float16, bfloat16, float32 or float64"

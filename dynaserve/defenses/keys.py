@@ -13,13 +13,14 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from dynaserve.defenses.atomic import create_file
-from dynaserve.state import state_directory
+from dynaserve.state import state_directory, state_path
 
 _SIZE = 32
 _VARIABLE = "DYNASERVE_NOISE_KEY"
+_FILE = "noise.key"
 
 
 class NoiseKey:
@@ -50,8 +51,8 @@ class NoiseKey:
         Raises
         ------
         ValueError
-            If the key is not 32 bytes or is trivial, or others can read its file, own it or
-            replace it.
+            If the key is not 32 bytes or is trivial, its file is no regular file, or others can
+            read it, own it or replace it.
         OSError
             If the key file cannot be created.
         """
@@ -61,15 +62,20 @@ class NoiseKey:
             return cls(key)
         if (text := os.environ.get(_VARIABLE)) is not None:
             return cls(_decode(text))
-        return cls(_from_file(_key_file()))
+        return cls(_from_file(state_directory() / _FILE))
+
+    @staticmethod
+    def exists() -> bool:
+        """Whether `resolve` would find a key, good or not, rather than make one."""
+        return os.environ.get(_VARIABLE) is not None or os.path.lexists(state_path() / _FILE)
 
     @staticmethod
     def source() -> str:
         """Return in words where `resolve` finds the key, without reading it."""
         if os.environ.get(_VARIABLE) is not None:
             return f"environment ({_VARIABLE})"
-        path = _key_file()
-        return f"file {path}" if path.exists() else f"none yet; {path} is made at first use"
+        path = state_path() / _FILE
+        return f"file {path}" if NoiseKey.exists() else f"none yet; {path} is made at first use"
 
     def blake2b(self, digest_size: int) -> hashlib.blake2b:
         """Return a fresh BLAKE2b (RFC 7693) state keyed with the secret."""
@@ -83,10 +89,6 @@ class NoiseKey:
             "a noise key cannot be pickled or copied: it would leave the process. Save the "
             f"defense with save() and give the other process {_VARIABLE} or the key file"
         )
-
-
-def _key_file() -> Path:
-    return state_directory() / "noise.key"
 
 
 def _require_strong(secret: bytes, where: str) -> None:
@@ -123,8 +125,10 @@ def _from_file(path: Path) -> bytes:
     _require_own_directory(path.parent)
     if not path.exists():
         _create(path)
-    with path.open("rb") as file:
+    with _open(path) as file:
         info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise ValueError(f"noise key file {path}: is not a regular file; delete it")
         if info.st_uid != os.geteuid():
             raise ValueError(
                 f"noise key file {path}: belongs to user {info.st_uid}, not to user "
@@ -139,6 +143,18 @@ def _from_file(path: Path) -> bytes:
         secret = file.read()
     _require_strong(secret, f"noise key file {path}")
     return secret
+
+
+def _open(path: Path) -> IO[bytes]:
+    def at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NONBLOCK)  # a pipe would wait for somebody to write
+
+    try:
+        return open(path, "rb", opener=at_once)
+    except (FileNotFoundError, IsADirectoryError):
+        raise ValueError(
+            f"noise key file {path}: is a directory, or a link to nothing; delete it"
+        ) from None
 
 
 def _require_own_directory(directory: Path) -> None:

@@ -35,13 +35,14 @@ class Rows(NamedTuple):
 def unwrap(array: Any, name: str = "logits") -> Rows:
     """Return ``array`` as numpy rows; copies only what numpy cannot view.
 
-    Torch tensors of any float dtype and device are detached and brought to the CPU. bfloat16
-    becomes float32 and long double becomes float64. Nested lists of floats are read as numpy.
+    Dense torch tensors on any device are detached and brought to the CPU. bfloat16 becomes
+    float32. Nested lists of floats are read as numpy.
 
     Raises
     ------
     ValueError
-        For a dtype that is not floating, a masked array, no axis or an empty last axis.
+        For a dtype that is not a float of 2, 4 or 8 bytes, a sparse or meta tensor, a masked
+        array, no axis or an empty last axis.
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
@@ -54,7 +55,8 @@ def unwrap(array: Any, name: str = "logits") -> Rows:
 
 
 def _from_torch(torch: Any, tensor: Any, name: str) -> Rows:
-    if not tensor.dtype.is_floating_point:
+    require_dense(torch, tensor, name)
+    if not tensor.dtype.is_floating_point or tensor.element_size() == 1:
         raise ValueError(f"{name}: dtype {tensor.dtype} is not {_FLOATS}")
     device = tensor.device
     shared = (torch.float16, torch.float32, torch.float64)
@@ -64,6 +66,20 @@ def _from_torch(torch: Any, tensor: Any, name: str) -> Rows:
         resolution=float(torch.finfo(tensor.dtype).eps),
         wrap=lambda result: torch.from_numpy(result).to(device),
     )
+
+
+def require_dense(torch: Any, tensor: Any, name: str) -> None:
+    """Refuse a tensor that does not hold all of its values.
+
+    Raises
+    ------
+    ValueError
+        For sparse and meta tensors.
+    """
+    if tensor.layout is not torch.strided:
+        raise ValueError(f"{name}: a tensor of layout {tensor.layout}; pass tensor.to_dense()")
+    if tensor.is_meta:
+        raise ValueError(f"{name}: a meta tensor, which holds no values")
 
 
 def _from_numpy(array: Any, name: str) -> Rows:
@@ -76,11 +92,9 @@ def _from_numpy(array: Any, name: str) -> Rows:
     dtype = values.dtype
     if dtype.name == "bfloat16":
         return Rows(values.astype(np.float32), 2.0**-7, np.asarray)
-    if dtype.kind != "f":
+    if dtype.kind != "f" or dtype.itemsize not in (2, 4, 8):
         raise ValueError(f"{name}: dtype {dtype} is not {_FLOATS}")
-    if dtype.itemsize > 8:
-        values = values.astype(np.float64)
-    elif not dtype.isnative:
+    if not dtype.isnative:
         values = values.astype(dtype.newbyteorder("="))
     return Rows(values, float(np.finfo(dtype).eps), np.asarray)
 

@@ -8,24 +8,36 @@ of the model (``batching``), release through the defense (``decorator``). Logits
 
 from __future__ import annotations
 
+import os
+from http import HTTPStatus
 from typing import Annotated, Any, cast
 
 import bentoml
 import numpy as np
 import orjson
+from bentoml._internal.utils.analytics.usage_stats import do_not_track
 from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from dynaserve.serving.batching import Batches
 from dynaserve.serving.decorator import defended
 from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.failures import guarded
-from dynaserve.serving.models import load_model
-from dynaserve.serving.requests import RefusedError, Unread, read_inputs, read_rows
+from dynaserve.serving.front import FrontedService
+from dynaserve.serving.models import UnscoredError, load_model
+from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
+from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.settings import ServeSettings, SettingsError
+
+# BentoML reports what is served unless told otherwise, and remembers whether it was told.
+os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
+do_not_track.cache_clear()
+
+CLIENT_CLOSED_REQUEST = 499
+"""What nginx calls it; nobody is left to read it but the metrics."""
 
 DESCRIPTION = """\
 A classifier whose answers say less about its training data.
@@ -39,7 +51,7 @@ membership-inference defense; the raw scores stay inside the server.
 class PredictRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SDK is untyped
     """Rows to classify."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"inputs": [[0.0, 1.0, 2.0]]}})
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     inputs: Annotated[list[Any], Field(description="One nested list of numbers per row.")]
 
@@ -53,6 +65,8 @@ class PredictRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SD
 class PredictResponse(BaseModel):
     """One label and one row of defended probabilities per row of the request."""
 
+    model_config = ConfigDict(hide_input_in_errors=True)
+
     labels: Annotated[list[Any], Field(description="The model's own names: text or integers.")]
     probabilities: list[list[float]]
 
@@ -64,6 +78,11 @@ class ClassifierService:
         self.settings = ServeSettings.from_environment()
         self.model = load_model(self.settings.source, trust_pickle=self.settings.trust_pickle)
         self.defense = choose_defense(self.settings.defense, self.model, self.settings)
+        self.limits = Limits.of(
+            self.model.input_shape,
+            max_rows=self.settings.max_rows,
+            max_bytes=self.settings.max_bytes,
+        )
         self.batches = Batches(self.score, self.settings.max_rows)
         # A defense made for other classes shows here, in plain words, not in a request.
         self.probe = rehearse(self.model, self.defense)
@@ -79,6 +98,13 @@ class ClassifierService:
             ClassifierService()
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
+        name_supervisor()
+
+    @bentoml.on_startup  # type: ignore[untyped-decorator]
+    def watch_supervisor(self) -> None:
+        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
+        if bentoml.server_context.worker_index is not None:
+            end_with_supervisor()
 
     async def __is_ready__(self) -> bool:
         """Say whether a made-up row gets its answer now; BentoML hangs if this raises."""
@@ -91,7 +117,7 @@ class ClassifierService:
     @defended(lambda self: self.defense)
     def score(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return defended probabilities (n, k) for rows (n, *input_shape)."""
-        return guarded("the model", lambda: self.model.logits(rows))
+        return guarded("the model", lambda: self.model.logits(rows), (UnscoredError,))
 
     @bentoml.api(  # type: ignore[untyped-decorator]
         input_spec=PredictRequest, output_spec=PredictResponse
@@ -102,14 +128,18 @@ class ClassifierService:
         The probabilities went through a membership-inference defense. 400 says which row is wrong
         and what would be right, 413 that it is too much at once, 415 that this is not JSON.
         """
-        model, limits = self.model, self.settings
+        model, limits = self.model, self.limits
+        # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
         try:
-            values = await read_inputs(inputs, max_bytes=limits.max_bytes)
+            values = await read_inputs(inputs, limits)
             rows = read_rows(values, model.dtype, model.input_shape, max_rows=limits.max_rows)
+            probabilities = np.ascontiguousarray(await self.batches(rows))
         except RefusedError as refused:
-            # Returned, not raised: BentoML logs a traceback for what is raised.
             return JSONResponse({"error": str(refused)}, refused.status)
-        probabilities = np.ascontiguousarray(await self.batches(rows))
+        except UnscoredError as unscored:
+            return JSONResponse({"error": str(unscored)}, HTTPStatus.BAD_REQUEST)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
         answer = {
             "labels": [model.classes[best] for best in probabilities.argmax(axis=1)],
             "probabilities": probabilities,
@@ -135,6 +165,7 @@ def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
         "http": {"host": "127.0.0.1"},
         "logging": {"access": {"enabled": False}},
         "workers": workers,
+        "service_class": FrontedService,
     }
     return bentoml.service(**(defaults | options))(ClassifierService)
 

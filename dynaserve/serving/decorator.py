@@ -6,6 +6,7 @@ It fails closed: when the defense cannot answer, the request gets an error and n
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
@@ -76,10 +77,10 @@ def defended(
     """
     if outputs not in ("logits", "probabilities"):
         raise TypeError(f"outputs must be 'logits' or 'probabilities', not {outputs!r}")
-    if isinstance(defense, type) or not callable(defense):
+    if isinstance(defense, type) or not callable(defense) or is_bare(defense):
         raise TypeError(
-            "the first argument of @defended must be a Defense, such as DynaNoise.keyed(), "
-            "or a function of the service instance that returns one"
+            "@defended(...) needs a defense: its first argument must be a Defense, such as "
+            "DynaNoise.keyed(), or a function of the service instance that returns one"
         )
 
     def decorate(method: F) -> F:
@@ -88,10 +89,14 @@ def defended(
         if queries is None:
             require_one_array(method.__qualname__, inputs)
 
-        def release(scores: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(self, *args, **kwargs)
+        def asked(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             rows = (queries or as_queries)(*(given.arguments[each.name] for each in inputs))
+            # A method that works in place would leave rows that no longer tell queries apart.
+            return copy.deepcopy(rows)
+
+        def release(self: Any, scores: Any, rows: Any) -> Any:
             chosen = defense if isinstance(defense, Defense) else defense(self)
             if not isinstance(chosen, Defense):
                 raise TypeError("the function given to @defended did not return a Defense")
@@ -99,19 +104,32 @@ def defended(
             return answer(scores, queries=rows)
 
         @functools.wraps(method)
-        def defended_method(*args: Any, **kwargs: Any) -> Any:
-            scores = method(*args, **kwargs)
-            return guarded("the defense", lambda: release(scores, *args, **kwargs))
+        def defended_method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            rows = guarded("the defense", lambda: asked(self, *args, **kwargs))
+            scores = method(self, *args, **kwargs)
+            return guarded("the defense", lambda: release(self, scores, rows))
 
         @functools.wraps(method)
-        async def defended_coroutine(*args: Any, **kwargs: Any) -> Any:
-            scores = await method(*args, **kwargs)
-            return guarded("the defense", lambda: release(scores, *args, **kwargs))
+        async def defended_coroutine(self: Any, *args: Any, **kwargs: Any) -> Any:
+            rows = guarded("the defense", lambda: asked(self, *args, **kwargs))
+            scores = await method(self, *args, **kwargs)
+            return guarded("the defense", lambda: release(self, scores, rows))
 
         is_async = inspect.iscoroutinefunction(method)
         return cast("F", defended_coroutine if is_async else defended_method)
 
     return decorate
+
+
+def is_bare(defense: Any) -> bool:
+    """Whether this is no function of the instance alone, as in @defended without parentheses."""
+    if not inspect.isfunction(defense):
+        return False
+    try:
+        inspect.signature(defense).bind(None)
+    except TypeError:
+        return True
+    return inspect.iscoroutinefunction(defense)
 
 
 def checked(method: Any) -> inspect.Signature:

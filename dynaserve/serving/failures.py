@@ -24,7 +24,7 @@ except ModuleNotFoundError as missing:
 T = TypeVar("T")
 
 
-def guarded(what: str, call: Callable[[], T]) -> T:
+def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ...] = ()) -> T:
     """Return ``call()``; on failure raise without the message, the cause or the data.
 
     Parameters
@@ -34,6 +34,8 @@ def guarded(what: str, call: Callable[[], T]) -> T:
     call : callable
         The work. A ``BentoMLException`` that it raises is an answer its author chose, and
         passes.
+    passing : tuple of exception types
+        Others that pass, because their messages quote nothing.
 
     Raises
     ------
@@ -43,6 +45,8 @@ def guarded(what: str, call: Callable[[], T]) -> T:
     try:
         return call()
     except BentoMLException:
+        raise
+    except passing:
         raise
     except Exception as error:
         trail = "".join(traceback.format_tb(error.__traceback__)[1:])

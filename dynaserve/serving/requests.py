@@ -7,6 +7,7 @@ would be right, and quotes nothing of the request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ from numpy.typing import NDArray
 
 NUMBERS: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}}
 """The JSON types that each kind of model input takes; booleans are not among them."""
+
+NUMBER_BYTES = 32
+"""More than a number takes in JSON: 24 characters of a float64, and what separates it."""
+MESSAGE_BYTES = 4096
+MOST_BYTES = 64 * 2**20
 
 JSON_NAMES = {
     bool: "a boolean",
@@ -57,7 +63,35 @@ class Unread:
     media_type: str
 
 
-async def read_inputs(request: Unread, *, max_bytes: int) -> Any:
+@dataclass(frozen=True)
+class Limits:
+    """How much one request may bring."""
+
+    max_rows: int
+    max_bytes: int
+    max_lists: int | None
+    """Opening brackets in as many rows as there may be; None where a row may hold any number."""
+
+    @classmethod
+    def of(
+        cls, shape: tuple[int | None, ...], *, max_rows: int, max_bytes: int | None = None
+    ) -> Limits:
+        """Return the limits for rows of ``shape``, with None where any size will do.
+
+        Without ``max_bytes``, the body may have what the rows need in JSON: 32 bytes for each
+        number, no more than 64 MiB, or 64 MiB where the size of a row is open.
+        """
+        known = [size for size in shape if size is not None]
+        if max_bytes is None:
+            needed = max_rows * math.prod(known) * NUMBER_BYTES + MESSAGE_BYTES
+            max_bytes = MOST_BYTES if len(known) < len(shape) else min(needed, MOST_BYTES)
+        outer = shape[:-1]
+        # The list of rows, then in each row itself and the lists at every depth inside it.
+        inside = sum(math.prod(known[:depth]) for depth in range(len(shape)))
+        return cls(max_rows, max_bytes, None if None in outer else 1 + max_rows * inside)
+
+
+async def read_inputs(request: Unread, limits: Limits) -> Any:
     """Return the value of ``inputs`` in a JSON body, itself unchecked.
 
     Raises
@@ -65,7 +99,8 @@ async def read_inputs(request: Unread, *, max_bytes: int) -> Any:
     MediaTypeError
         The sender says that the body is something else.
     TooLargeError
-        The body is longer than ``max_bytes``; the rest of it stays unread.
+        The body is longer than ``limits.max_bytes``, and the rest of it stays unread; or it
+        holds more lists than the rows may have, which would fill memory before they are counted.
     RefusedError
         The body is not one JSON object with the one field ``inputs``.
     """
@@ -74,8 +109,16 @@ async def read_inputs(request: Unread, *, max_bytes: int) -> Any:
     body = bytearray()
     async for chunk in request.chunks:
         body += chunk
-        if len(body) > max_bytes:
-            raise TooLargeError(f"the body is longer than {max_bytes} bytes; send fewer rows")
+        if len(body) > limits.max_bytes:
+            raise TooLargeError(
+                f"the body is longer than {limits.max_bytes} bytes; send fewer rows "
+                f"(at most {limits.max_rows}), or shorter numbers"
+            )
+    if limits.max_lists is not None and body.count(b"[") > limits.max_lists:
+        raise TooLargeError(
+            f"the body holds more lists than {limits.max_rows} rows do; send at most "
+            f"{limits.max_rows} rows at once"
+        )
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:

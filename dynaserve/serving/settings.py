@@ -35,8 +35,8 @@ class ServeSettings(BaseModel):
         Say a second time that answers should go out without a defense.
     max_rows : int
         Most rows in one request, and in one call of the model.
-    max_bytes : int
-        Most bytes in the body of one request.
+    max_bytes : int or None
+        Most bytes in the body of one request; None is what ``max_rows`` rows of the model need.
     workers : int
         Server processes.
 
@@ -47,14 +47,14 @@ class ServeSettings(BaseModel):
     True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     source: str | None = None
-    defense: str = Field(default="dynanoise", min_length=1)
+    defense: str = "dynanoise"
     trust_pickle: bool = False
     undefended: bool = False
     max_rows: int = Field(default=1024, ge=1)
-    max_bytes: int = Field(default=64 * 2**20, ge=1)
+    max_bytes: int | None = Field(default=None, ge=1)
     workers: int = Field(default=1, ge=1)
 
     @classmethod

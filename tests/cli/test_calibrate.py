@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -145,10 +146,25 @@ def test_a_file_that_is_no_archive_is_explained(run, tmp_path, content, message)
     assert message in result.stderr
 
 
-def test_a_single_array_is_explained(run, tmp_path):
-    np.save(tmp_path / "x.npy", LOGITS)
-    result = run("calibrate", tmp_path / "x.npy", "-o", tmp_path / "d.toml")
-    assert "it is a single array" in result.stderr
+@pytest.mark.parametrize("content", ["one array", "no array", "a pickle"])
+def test_what_is_no_npz_file_is_told_so_without_the_advice_to_unpickle(run, tmp_path, content):
+    path = tmp_path / "x.npz"
+    with path.open("wb") as file:
+        if content == "one array":
+            np.save(file, LOGITS)
+        else:
+            file.write(b"words" if content == "no array" else pickle.dumps(LOGITS))
+    result = run("calibrate", path, "-o", tmp_path / "d.toml")
+    assert result.exit_code == 2
+    assert "is not an .npz file of plain arrays; write one with numpy.savez" in result.stderr
+    assert "pickle" not in result.stderr
+
+
+def test_an_output_that_is_a_directory_is_explained(run, held_out, tmp_path):
+    path = held_out(logits=LOGITS, labels=LABELS)
+    result = run("calibrate", path, "-o", tmp_path, "--force")
+    assert result.exit_code == 2
+    assert "is a directory; name the file" in result.stderr
 
 
 def test_an_output_in_no_directory_is_explained(run, held_out, tmp_path):

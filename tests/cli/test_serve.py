@@ -133,6 +133,7 @@ def test_a_template_of_another_model_is_refused_before_start(run, server, iris, 
     [
         (["missing.skops"], "missing.skops does not exist"),
         (["--defense", "nonsense"], "nonsense"),
+        (["--defense", ""], "defense '': no defense has that name; choose dynanoise"),
         (["--defense", "absent.toml"], "no such file"),
         (["--host", "not a host"], "--host not a host"),
     ],
@@ -153,6 +154,35 @@ def test_a_port_in_use_is_said_before_anything_loads(run, server, monkeypatch):
         result = run("serve", "--port", listener.getsockname()[1])
     assert result.exit_code == 2
     assert "in use" in result.stderr
+    assert not server
+
+
+def test_a_user_who_brings_model_and_key_needs_no_state_directory(
+    run, server, port, tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DYNASERVE_STATE_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", "ab" * 32)
+    rng = np.random.default_rng(0)
+    wide = LogisticRegression().fit(rng.normal(size=(20, 200)), rng.integers(0, 2, 20))
+    skops.io.dump(wide, tmp_path / "wide.skops")
+    result = run("serve", tmp_path / "wide.skops", "--port", port)
+    assert result.exit_code == 0, result.stderr
+    assert "environment (DYNASERVE_NOISE_KEY)" in result.stdout
+    assert '{"inputs":[[0.0,' in result.stdout
+    assert len(server) == 1
+
+
+@pytest.mark.parametrize("taken", ["state", "state/embedded"])
+def test_a_state_directory_that_cannot_be_written_names_its_variable(
+    run, server, port, tmp_path, taken
+):
+    (tmp_path / taken).parent.mkdir(exist_ok=True)
+    (tmp_path / taken).touch()
+    result = run("serve", "--port", port)
+    assert result.exit_code == 2
+    assert "set DYNASERVE_STATE_DIR to a directory" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
     assert not server
 
 

@@ -17,6 +17,12 @@ def test_replacing_leaves_the_new_content_and_no_other_file(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_replacement_has_the_mode_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"one")
+    replace_file(tmp_path / "file", b"two", mode=0o600)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+
+
 def test_a_failed_replacement_keeps_the_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

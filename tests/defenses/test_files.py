@@ -153,7 +153,7 @@ def test_the_files_that_the_next_tests_break_are_good(tmp_path: Path) -> None:
         (GOOD, "temperature", "temprature = 1.0\ntemperature", "holds unknown 'temprature'"),
         (GOOD, "temperature = 1.0", "temperature = 0.0", "DynaNoise: temperature=0.0: "),
         (GOOD, "temperature = 1.0", "temperature = nan", "DynaNoise: temperature=nan: "),
-        (GOOD, '"fresh"', '"sticky"', "DynaNoise: noise='sticky'"),
+        (GOOD, '"fresh"', '"sticky"', "DynaNoise: noise: Input should be 'fresh' or 'keyed'"),
         (GOOD, '"fresh"', '"fresh"\nkey = "abc"', "holds unknown 'key'"),
         (TEMPLATE, "tail_weight = 0.3", "tail_weight = 0.2", "must sum to 1"),
         (TEMPLATE, "0.8, 0.7", "0.8, 0.2", "class 1 must keep it on top"),
@@ -184,6 +184,20 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "d.toml").write_bytes(b"\x80\x04\x95pickle")
     with pytest.raises(ValueError, match="is not TOML"):
         load_defense(tmp_path / "d.toml")
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, GOOD + "x = " + "{a=" * 100_000])
+def test_a_file_nested_too_deeply_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "d.toml").write_text(text)
+    with pytest.raises(ValueError, match=r"^defense file .*d\.toml: .*nested too deeply"):
+        load_defense(tmp_path / "d.toml")
+
+
+def test_a_model_version_that_no_file_can_hold_is_refused() -> None:
+    for defense in (DynaNoise.paper(), template(1)):
+        with pytest.raises(ValueError, match="text that UTF-8 can hold") as caught:
+            defense.with_model_version("v\ud800")
+        assert str(caught.value).isprintable()
 
 
 def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pickle
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,10 +162,24 @@ def test_a_key_file_of_another_length_is_refused(content: bytes, state_directory
         NoiseKey.resolve()
 
 
-def test_a_directory_is_no_key_file(state_directory: Path) -> None:
-    (state_directory / "noise.key").mkdir(parents=True)
-    with pytest.raises(IsADirectoryError):
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_regular_file_is_no_key_file(
+    make: Callable[[Path], None], state_directory: Path
+) -> None:
+    state_directory.mkdir()
+    make(state_directory / "noise.key")
+    assert NoiseKey.exists()
+    with pytest.raises(ValueError, match=r"noise key file .*noise\.key: is .*; delete it"):
         NoiseKey.resolve()
+
+
+def test_a_link_to_a_key_file_is_followed(state_directory: Path) -> None:
+    key = NoiseKey.resolve()
+    path = state_directory / "noise.key"
+    path.rename(state_directory / "kept")
+    path.symlink_to("kept")
+    assert fingerprint(NoiseKey.resolve()) == fingerprint(key)
 
 
 @pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -181,6 +196,8 @@ def test_a_key_shows_nothing_of_itself() -> None:
 
 def test_source_names_the_file_that_the_key_is_read_from(state_directory: Path) -> None:
     assert NoiseKey.source() == f"none yet; {state_directory}/noise.key is made at first use"
+    assert not NoiseKey.exists()
+    assert not state_directory.exists()
     NoiseKey.resolve()
     assert NoiseKey.source() == f"file {state_directory}/noise.key"
 

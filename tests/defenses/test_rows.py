@@ -29,7 +29,6 @@ def test_torch_tensors_on_the_cpu_are_viewed_not_copied(dtype: torch.dtype) -> N
     [
         (np.array([[1.5, -2]], ">f4"), np.float32, 2.0**-23),
         (np.array([[1.5, -2]], ">f8"), np.float64, 2.0**-52),
-        (np.array([[1.5, -2]], np.longdouble), np.float64, np.finfo(np.longdouble).eps),
         (np.array([[1.5, -2]], ml_dtypes.bfloat16), np.float32, 2.0**-7),
         (torch.tensor([[1.5, -2]], dtype=torch.bfloat16), np.float32, 2.0**-7),
         ([[1.5, -2.0]], np.float64, 2.0**-52),
@@ -49,6 +48,11 @@ def test_other_floats_become_native_ones(array: Any, expected: Any, resolution: 
     ("array", "message"),
     [
         (np.zeros((2, 3), int), "dtype int64 is not float16"),
+        (np.zeros((2, 3), np.longdouble), r"dtype float\d+ is not float16"),
+        (np.zeros((2, 3), ml_dtypes.float8_e5m2), "dtype float8_e5m2 is not float16"),
+        (torch.zeros(2, 3).to(torch.float8_e4m3fn), r"dtype torch\.float8_e4m3fn is not float16"),
+        (torch.eye(2).to_sparse(), r"layout torch\.sparse_coo; pass tensor\.to_dense\(\)"),
+        (torch.zeros(2, 3, device="meta"), "a meta tensor, which holds no values"),
         (np.zeros((2, 3), bool), "dtype bool is not"),
         (np.zeros((2, 3), complex), "dtype complex128 is not"),
         (np.array([["a", "b"]]), "dtype <U1 is not"),

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from dynaserve.serving.settings import ServeSettings
@@ -74,6 +75,17 @@ def test_different_queries_get_different_noise(serve: Any, digits: Any) -> None:
     nudged = [digits[17], [digits[17][0] + 1e-9, *digits[17][1:]]]
     first, second = server.predict(nudged).raise_for_status().json()["probabilities"]
     assert all(a != b for a, b in zip(first, second, strict=True))
+
+
+def test_workers_end_when_their_supervisor_is_killed(serve: Any) -> None:
+    server = serve(workers=2, max_rows=3)
+    workers = server.workers()
+    assert len(workers) == 2
+    server.process.kill()
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    # A container without a reaper keeps the dead as zombies.
+    assert [worker for worker in alive if worker.status() != psutil.STATUS_ZOMBIE] == []
+    assert not server.ready()
 
 
 @pytest.mark.parametrize(

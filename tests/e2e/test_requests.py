@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import socket
 import subprocess
 import sys
+import time
 from typing import Any
 
 import httpx
@@ -86,6 +88,34 @@ def test_too_many_rows_are_refused_and_the_limit_is_not(server: Any) -> None:
     assert f"at most {MAX_ROWS}" in answer.text
 
 
+def test_more_bytes_or_lists_than_rows_need_are_refused_unparsed(server: Any) -> None:
+    answer = post(server, '{"inputs": [' + "[0]," * 3000 + "[0]]}")
+    assert answer.status_code == 413
+    assert f"at most {MAX_ROWS} rows" in answer.text
+    most = MAX_ROWS * 64 * 32 + 4096
+    answer = post(server, '{"inputs": [[' + "0," * (most // 2) + "0]]}")
+    assert answer.status_code == 413
+    assert f"longer than {most} bytes" in answer.text
+
+
+def test_a_row_that_overflows_the_model_is_a_bad_request(server: Any, digits: Any) -> None:
+    answer = server.predict([digits[0], [1e308] * 64])
+    assert answer.status_code == 400
+    assert answer.json() == {"error": "row 1 has no finite scores; send smaller numbers"}
+    assert "RuntimeWarning" not in server.logged()
+
+
+def test_a_client_that_hangs_up_leaves_no_traceback(server: Any) -> None:
+    before = server.logged().count("Traceback")
+    head = "POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as hasty:
+        hasty.sendall(f"{head}content-length: 1000\r\n\r\n{{".encode())
+    counted = 'http_response_code="499"'
+    while counted not in httpx.get(f"{server.url}/metrics").text:
+        time.sleep(0.05)
+    assert server.logged().count("Traceback") == before
+
+
 def test_pickles_are_refused_unread(server: Any, tmp_path: Any) -> None:
     class Touch:
         def __reduce__(self) -> Any:
@@ -136,7 +166,10 @@ def test_the_pages_around_the_endpoint_answer(server: Any, path: str, contains: 
 
 def test_metrics_count_requests_and_tell_nothing_of_the_defense(server: Any) -> None:
     server.predict([ROW])
+    for path in ("/unheard-of", "/predict/unheard-of", "/static_content/unheard-of"):
+        assert httpx.get(server.url + path).status_code == 404
     metrics = httpx.get(f"{server.url}/metrics").text
+    assert "unheard-of" not in metrics
     assert 'endpoint="/predict",http_response_code="200"' in metrics
     for word in ("logit", "sensitivity", "sigma", "noise", "entropy", "variance"):
         assert word not in metrics.lower()

@@ -89,6 +89,11 @@ def test_triton_knows_the_same_of_every_row(
     assert torch.equal(rows.values, logits.reshape(-1, classes))
 
 
+def test_sparse_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^logits: .*pass tensor\.to_dense\(\)"):
+        DeviceRows.of(torch.eye(4).to_sparse())
+
+
 def test_aligned_copies_only_what_is_not() -> None:
     words = torch.arange(24, dtype=torch.int32)
     assert aligned(words).data_ptr() == words.data_ptr()

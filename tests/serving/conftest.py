@@ -15,7 +15,7 @@ class Client:
     """Sends requests to an ASGI app on an event loop that it owns."""
 
     def __init__(self, app: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+        self.app, self.loop = app, loop
         # As a server would: an exception of the app is an answer, not the test's exception.
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self.http = httpx.AsyncClient(transport=transport, base_url="http://test")

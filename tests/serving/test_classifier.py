@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import bentoml
 import numpy as np
 import pytest
 from bentoml.exceptions import BentoMLConfigException
@@ -12,13 +16,17 @@ from numpy.typing import NDArray
 from dynaserve.defenses import RankTemplate, Undefended
 from dynaserve.serving import classifier
 from dynaserve.serving.classifier import ClassifierService, classifier_service
+from dynaserve.serving.models import UnscoredError
 
 FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass
 class Model:
-    """Answers with its inputs as logits; fails on rows that start with 666, or when broken."""
+    """Answers with its inputs as logits; fails on rows that start with 666, or when broken.
+
+    Rows that start with 1e308 have no scores.
+    """
 
     name: str = "echo"
     version: str = "v1"
@@ -32,6 +40,8 @@ class Model:
         self.calls += 1
         if self.broken or (inputs[:, 0] == 666).any():
             raise RuntimeError(f"cannot multiply {inputs.tolist()}")
+        if (unscored := inputs[:, 0] == 1e308).any():
+            raise UnscoredError(f"row {unscored.argmax()} has no finite scores")
         return inputs
 
 
@@ -113,6 +123,47 @@ def test_a_failing_model_is_an_error_that_quotes_nothing(
     assert "4711" not in answer.text + caplog.text
 
 
+def test_a_row_without_scores_is_the_fault_of_its_own_request_alone(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad = [[1.0, 2.0, 3.0]], [[1.0, 2.0, 3.0], [1e308, 0, 0]]
+    answers = client.post_all("/predict", [{"inputs": rows} for rows in [good, bad, good] * 8])
+    assert [answer.status_code for answer in answers] == [200, 400, 200] * 8
+    assert answers[1].json() == {"error": "row 1 has no finite scores"}
+    assert "Traceback" not in caplog.text
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/predict", "root_path": "", "scheme": "http",
+        "query_string": b"", "headers": [(b"content-type", b"application/json")],
+        "http_version": "1.1", "server": ("test", 80), "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+    client.loop.run_until_complete(client.app(scope, receive, send))
+    assert sent[0]["status"] == 499
+    assert "Traceback" not in caplog.text
+
+
+def test_the_body_is_limited_by_what_the_rows_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "load_model", lambda *_, **__: Model(input_shape=(64,)))
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", "ab" * 32)
+    for name in ("DYNASERVE_MAX_ROWS", "DYNASERVE_MAX_BYTES"):
+        monkeypatch.delenv(name, raising=False)
+    assert ClassifierService().limits.max_bytes == 1024 * 64 * 32 + 4096
+    monkeypatch.setenv("DYNASERVE_MAX_BYTES", "1000")
+    assert ClassifierService().limits.max_bytes == 1000
+
+
 def test_bad_requests_do_not_fail_the_good_ones_beside_them(client: Any) -> None:
     good, poison, ragged = [[1.0, 2.0, 3.0]], [[666, 0, 0]], [[1, 2, 3], [1]]
     alone = client.post("/predict", json={"inputs": good}).json()
@@ -143,6 +194,48 @@ def test_the_published_schema_says_what_goes_in_and_out(client: Any) -> None:
     assert route["route"] == "/predict"
     assert route["input"]["required"] == ["inputs"]
     assert set(route["output"]["properties"]) == {"labels", "probabilities"}
+
+
+def test_the_api_document_is_about_this_service(client: Any) -> None:
+    document = client.request("GET", "/docs.json").json()
+    assert document["info"]["title"] == "Classifier"
+    assert document["info"]["description"] == classifier.DESCRIPTION
+    assert "bentoml.com" not in document["info"]["description"]
+
+
+def test_the_api_document_shows_no_row_that_the_model_might_refuse(client: Any) -> None:
+    assert "example" not in client.request("GET", "/docs.json").text
+
+
+def test_it_ends_with_its_supervisor_in_a_worker_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[int] = []
+    monkeypatch.setattr(classifier, "end_with_supervisor", lambda: called.append(1))
+    service = object.__new__(ClassifierService)
+    service.watch_supervisor()
+    assert not called
+    monkeypatch.setattr(bentoml.server_context, "worker_index", 1)
+    service.watch_supervisor()
+    assert called == [1]
+
+
+@pytest.mark.parametrize(("told", "tracked"), [({}, False), ({"BENTOML_DO_NOT_TRACK": "0"}, True)])
+def test_nothing_is_reported_to_bentoml_unless_the_user_wants_it(
+    told: dict[str, str], tracked: bool
+) -> None:
+    code = (
+        "from bentoml._internal.utils.analytics.usage_stats import do_not_track\n"
+        "do_not_track()  # as `bentoml serve` asks before it loads a service\n"
+        "import dynaserve.serving.classifier\n"
+        "print(not do_not_track())"
+    )
+    environment = {name: os.environ[name] for name in os.environ if name != "BENTOML_DO_NOT_TRACK"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment | told, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"{tracked}\n"
 
 
 def test_a_defense_for_other_classes_is_an_error_before_any_request(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -261,10 +262,52 @@ def test_a_query_function_gets_defaults_and_variable_inputs_too() -> None:
     assert seen == [("x", 2, (), {}), ("x", 3, (4,), {"five": 5})]
 
 
-@pytest.mark.parametrize("defense", [DynaNoise, 5, None])
+@pytest.mark.parametrize("defense", [DynaNoise, 5, None, lambda: KEYED])
 def test_what_is_no_defense_is_refused(defense: Any) -> None:
     with pytest.raises(TypeError, match=r"must be a Defense.*or a function of the service"):
         defended(defense)
+
+
+def test_without_its_parentheses_it_raises_and_asks_for_a_defense() -> None:
+    async def coroutine(self: Any) -> Any: ...
+
+    def predict(self: Any, inputs: Floats) -> Floats: ...
+
+    for method in (coroutine, predict):
+        with pytest.raises(TypeError, match=r"@defended\(\.\.\.\) needs a defense"):
+            defended(method)
+
+
+def test_the_defense_may_be_a_function_of_the_instance_with_defaults() -> None:
+    class Service:
+        @defended(lambda _self, chosen=KEYED: chosen)
+        def predict(self, inputs: Any) -> Any:
+            return inputs @ WEIGHTS
+
+    expected = KEYED(ROWS @ WEIGHTS, queries=ROWS)
+    np.testing.assert_array_equal(Service().predict(ROWS), expected)
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor])
+def test_a_method_that_works_in_place_shares_no_noise_over_rows(kind: Any) -> None:
+    class Service:
+        @defended(KEYED)
+        def sync(self, inputs: Any) -> Any:
+            logits = inputs @ kind(WEIGHTS)
+            inputs[:] = 0
+            return logits
+
+        @defended(KEYED, queries=lambda inputs: inputs[:, :2])
+        async def coroutine(self, inputs: Any) -> Any:
+            logits = inputs @ kind(WEIGHTS)
+            inputs[:] = 0
+            return logits
+
+    logits = kind(ROWS) @ kind(WEIGHTS)
+    expected = KEYED(logits, queries=kind(ROWS))
+    np.testing.assert_array_equal(Service().sync(kind(ROWS)), expected)
+    expected = KEYED(logits, queries=kind(ROWS)[:, :2])
+    np.testing.assert_array_equal(asyncio.run(Service().coroutine(kind(ROWS))), expected)
 
 
 def test_outputs_are_logits_or_probabilities() -> None:

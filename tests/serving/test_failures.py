@@ -39,5 +39,12 @@ def test_an_answer_that_the_author_chose_passes() -> None:
         guarded("the model", refuse)
 
 
+def test_a_failure_of_a_kind_that_quotes_nothing_passes_where_it_is_named() -> None:
+    with pytest.raises(KeyError, match=SECRET):
+        guarded("the model", lambda: choke(SECRET), (KeyError,))
+    with pytest.raises(BentoMLException):
+        guarded("the model", lambda: choke(SECRET), (IndexError,))
+
+
 def test_success_passes_the_value_through() -> None:
     assert guarded("the model", lambda: 5) == 5

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynaserve.serving.requests import (
+    Limits,
     MediaTypeError,
     RefusedError,
     TooLargeError,
@@ -146,12 +148,15 @@ def test_a_refusal_never_holds_the_value_it_refuses(secret: int, dtype: np.dtype
         assert str(secret) not in refusal(inputs, dtype)
 
 
-def inputs_of(*chunks: bytes, media_type: str = "application/json", max_bytes: int = 10**6) -> Any:
+LIMITS = Limits(max_rows=4, max_bytes=10**6, max_lists=None)
+
+
+def inputs_of(*chunks: bytes, media_type: str = "application/json", limits: Limits = LIMITS) -> Any:
     async def stream() -> AsyncIterator[bytes]:
         for chunk in chunks:
             yield chunk
 
-    return asyncio.run(read_inputs(Unread(stream(), media_type), max_bytes=max_bytes))
+    return asyncio.run(read_inputs(Unread(stream(), media_type), limits))
 
 
 @pytest.mark.parametrize(
@@ -184,9 +189,48 @@ def test_a_body_past_the_limit_is_refused_and_not_read_to_its_end() -> None:
             yield b"[" * 10
 
     with pytest.raises(TooLargeError, match="longer than 95 bytes") as caught:
-        asyncio.run(read_inputs(Unread(endless(), "application/json"), max_bytes=95))
+        asyncio.run(read_inputs(Unread(endless(), "application/json"), Limits(4, 95, None)))
     assert caught.value.status == 413
     assert len(read) == 10
+
+
+@pytest.mark.parametrize(
+    ("shape", "max_bytes"),
+    [
+        ((64,), 1024 * 64 * 32 + 4096),
+        ((3, 4), 1024 * 3 * 4 * 32 + 4096),
+        ((), 1024 * 32 + 4096),
+        ((3, 224, 224), 64 * 2**20),
+        ((None,), 64 * 2**20),
+    ],
+)
+def test_the_bytes_that_a_body_may_have_follow_from_the_rows(shape: Any, max_bytes: int) -> None:
+    assert Limits.of(shape, max_rows=1024).max_bytes == max_bytes
+    assert Limits.of(shape, max_rows=1024, max_bytes=7).max_bytes == 7
+
+
+@pytest.mark.parametrize("dtype", [F64, np.dtype(np.int64), np.dtype(np.uint64)])
+def test_the_longest_numbers_there_are_fit_as_many_rows_as_there_may_be(
+    dtype: np.dtype[Any],
+) -> None:
+    lowest = (np.finfo if dtype.kind == "f" else np.iinfo)(dtype).min
+    longest = -2.2250738585072014e-308 if dtype.kind == "f" else max(int(lowest), -(2**63))
+    body = json.dumps({"inputs": [[longest] * 5] * 1000}, indent=1, separators=(", ", ": "))
+    assert len(body) < Limits.of((5,), max_rows=1000).max_bytes
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3), (2, 3, 1), (None,), (2, None)])
+def test_the_lists_of_as_many_rows_as_there_may_be_and_no_more_are_read(shape: Any) -> None:
+    limits = Limits.of(shape, max_rows=4)
+    rows = np.zeros((4, *(5 if size is None else size for size in shape))).tolist()
+    body = json.dumps({"inputs": rows})
+    assert inputs_of(body.encode(), limits=limits) == rows
+    with pytest.raises(TooLargeError, match="at most 4 rows"):
+        inputs_of(body.replace("0.0", "[", 1).encode(), limits=limits)
+
+
+def test_where_a_row_may_hold_any_number_of_lists_none_is_too_many() -> None:
+    assert Limits.of((None, 2), max_rows=4).max_lists is None
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ def test_settings_survive_the_trip_through_the_environment() -> None:
 
 
 def test_a_setting_of_none_overrides_an_inherited_variable() -> None:
-    inherited = {"DYNASERVE_SOURCE": "other.skops"}
+    inherited = {"DYNASERVE_SOURCE": "other.skops", "DYNASERVE_MAX_BYTES": "5"}
     environment = inherited | ServeSettings().to_environment()
-    assert ServeSettings.from_environment(environment).source is None
+    assert ServeSettings.from_environment(environment) == ServeSettings()
 
 
 def test_nothing_set_is_the_embedded_default_with_keyed_noise() -> None:
@@ -54,6 +54,12 @@ def test_files_become_absolute_and_tags_stay(
 def test_a_wrong_value_is_an_error_that_names_its_variable(variable: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"^{variable}: "):
         ServeSettings.from_environment({variable: value})
+
+
+def test_a_secret_in_the_wrong_place_is_not_echoed() -> None:
+    with pytest.raises(ValueError, match="max_rows") as caught:
+        ServeSettings(max_rows="SECRET", noise_key="SECRET")  # type: ignore[call-arg, arg-type]
+    assert "SECRET" not in str(caught.value)
 
 
 def test_settings_cannot_be_changed() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from dynaserve.defenses.document import require_utf8
 
 
 class DynaNoiseConfig(BaseModel):
@@ -23,7 +25,12 @@ class DynaNoiseConfig(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=()
+        frozen=True,
+        strict=True,  # a temperature of True is a mistake, not 1.0
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # a key in the wrong place would be shown
+        protected_namespaces=(),
     )
 
     base_variance: float = Field(ge=0, le=1e9)
@@ -39,6 +46,11 @@ class DynaNoiseConfig(BaseModel):
     model_version: str = ""
     """Separates the keyed noise of models that share a key; meaningless for fresh noise."""
 
+    @field_validator("model_version")
+    @classmethod
+    def _is_utf8(cls, version: str) -> str:
+        return require_utf8(version, "a model version")
+
     def canonical(self) -> bytes:
         """Return the bytes that stand for everything but the model version in a hash."""
         fields = self.model_dump(exclude={"model_version"})
@@ -51,12 +63,15 @@ def checked_config(**fields: Any) -> DynaNoiseConfig:
     Raises
     ------
     ValueError
-        In one line: which field is wrong, and what would be right.
+        In one line: which field is wrong, and what would be right. Only numbers are quoted.
     """
     try:
         return DynaNoiseConfig(**fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        message = f"DynaNoise: {field}={first['input']!r}: {first['msg']}"
+        value = first["input"]
+        known = field in DynaNoiseConfig.model_fields and isinstance(value, (int, float))
+        shown = f"{field}={value!r}" if known else field
+        message = f"DynaNoise: {shown}: {first['msg']}"
     raise ValueError(message)

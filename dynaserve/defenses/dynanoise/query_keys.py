@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dynaserve.defenses.dynanoise.config import DynaNoiseConfig
 from dynaserve.defenses.keys import NoiseKey
+from dynaserve.defenses.rows import require_dense
 
 _DOMAIN = b"dynaserve/dynanoise/row-key/1"
 _KEY_BYTES = 16
@@ -131,6 +132,7 @@ def _as_array(queries: Any) -> tuple[str, NDArray[Any]]:
     """Return the dtype's name and a numpy array that holds the same values."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(queries, torch.Tensor):
+        require_dense(torch, queries, "queries")
         if queries.dtype == torch.bfloat16:
             return "bfloat16", queries.float().numpy(force=True)
         try:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve import _core
-from dynaserve.defenses.document import Document, write_document
+from dynaserve.defenses.document import Document, require_utf8, write_document
 from dynaserve.defenses.gpu import on_gpu
 from dynaserve.defenses.protocol import ArrayT
 from dynaserve.defenses.rank_template.calibrate import (
@@ -54,7 +54,7 @@ class RankTemplate:
 
     def __init__(self, template: Template, *, model_version: str = "", threads: int = 1) -> None:
         self._template = template
-        self._model_version = model_version
+        self._model_version = require_utf8(model_version, "rank template: a model version")
         self._threads = threads
         self._confidence = [np.array(bucket) for bucket in template.confidence]
         self._rank_weights = np.array(template.rank_weights)

@@ -21,7 +21,7 @@ from dynaserve.serving.models.imports import require
 from dynaserve.serving.models.loaded import LoadedModel
 from dynaserve.serving.models.protocol import ModelError
 from dynaserve.serving.models.skops_file import read_estimator
-from dynaserve.state import state_directory
+from dynaserve.state import naming_the_variable, state_directory
 
 _NAME = "digits (embedded default)"
 _RECIPE = 1
@@ -59,8 +59,10 @@ def load() -> LoadedModel:
         return _serve(read_estimator(ModelFile.read(path), trust_pickle=False))
     except ModelError:
         estimator = _train()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, require("skops.io", extra="serve").dumps(estimator))
+    content = require("skops.io", extra="serve").dumps(estimator)
+    with naming_the_variable(f"{_NAME}: {path} cannot be written"):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        replace_file(path, content, mode=0o600)
     return _serve(estimator)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.defenses.rows import logits_of
-from dynaserve.serving.models.protocol import ModelError
+from dynaserve.serving.models.protocol import ModelError, UnscoredError
 from dynaserve.serving.models.scores import are_probabilities, probe_rows
 
 Scores = Callable[[NDArray[Any]], NDArray[Any]]
@@ -33,8 +33,15 @@ class LoadedModel:
     scores: Scores = field(repr=False)
 
     def logits(self, inputs: NDArray[Any]) -> NDArray[Any]:
-        """Return logits (n, k), float, for inputs (n, *input_shape)."""
-        scores = self.scores(np.ascontiguousarray(inputs, dtype=self.dtype))
+        """Return logits (n, k), float, for inputs (n, *input_shape); see ``Model``."""
+        with np.errstate(all="ignore"):  # what overflows is an error below, not a warning
+            scores = self.scores(np.ascontiguousarray(inputs, dtype=self.dtype))
+        # NaN or +inf if any score is; -inf, which is a mask, only if all are.
+        unscored = ~np.isfinite(scores.max(axis=1))
+        if unscored.any():
+            raise UnscoredError(
+                f"row {int(unscored.argmax())} has no finite scores; send smaller numbers"
+            )
         return logits_of(scores) if self.gives_probabilities else scores
 
 

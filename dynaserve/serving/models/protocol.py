@@ -15,6 +15,10 @@ class ModelError(ValueError):
     """A model that cannot be served; the message says what was wrong and what would be right."""
 
 
+class UnscoredError(ValueError):
+    """Rows for which a model has no finite scores; the message names the first, and no value."""
+
+
 class ModelWarning(UserWarning):
     """What a library warned about while it read a model, gathered in one line."""
 
@@ -49,5 +53,11 @@ class Model(Protocol):
         ...
 
     def logits(self, inputs: NDArray[Any]) -> NDArray[Any]:
-        """Return logits (n, k), float, for inputs (n, *input_shape)."""
+        """Return logits (n, k), float, for inputs (n, *input_shape).
+
+        Raises
+        ------
+        UnscoredError
+            For finite inputs that are too large for the model's arithmetic.
+        """
         ...

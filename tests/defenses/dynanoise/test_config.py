@@ -22,6 +22,11 @@ GOOD = {"base_variance": 0.3, "sensitivity_scale": 2.0, "temperature": 10.0}
         ("base_variance", None),
         ("sensitivity_scale", -1.0),
         ("sensitivity_scale", float("inf")),
+        ("temperature", "1"),
+        ("temperature", True),
+        ("preserve_top1", "yes"),
+        ("preserve_top1", 1),
+        ("model_version", "\ud800"),
         ("temperature", 0.0),
         ("temperature", -1.0),
         ("temperature", 1e-12),
@@ -33,7 +38,7 @@ GOOD = {"base_variance": 0.3, "sensitivity_scale": 2.0, "temperature": 10.0}
     ],
 )
 def test_a_wrong_field_is_named_in_one_line(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^DynaNoise: {field}=") as caught:
+    with pytest.raises(ValueError, match=f"^DynaNoise: {field}[=:]") as caught:
         checked_config(**GOOD | {field: value})
     assert "\n" not in str(caught.value)
     with pytest.raises(ValidationError):
@@ -45,6 +50,21 @@ def test_the_constructors_name_a_wrong_parameter() -> None:
         DynaNoise.paper(temperature=0)
     with pytest.raises(ValueError, match=r"^DynaNoise: base_variance=-1: "):
         DynaNoise.keyed(key=b"k" * 32, base_variance=-1)
+
+
+@pytest.mark.parametrize("field", ["key", "noise", "temperature", "model_version"])
+@pytest.mark.parametrize("secret", [b"SECRET", ["SECRET"]])
+def test_what_is_in_the_wrong_place_is_never_echoed(field: str, secret: Any) -> None:
+    for make in (DynaNoiseConfig, checked_config):
+        with pytest.raises(ValueError, match=field) as caught:
+            make(**GOOD | {field: secret})
+        assert "SECRET" not in str(caught.value)
+
+
+def test_a_number_of_an_unknown_field_is_not_echoed() -> None:
+    with pytest.raises(ValueError, match=r"^DynaNoise: seed: Extra") as caught:
+        checked_config(**GOOD, seed=4711)
+    assert "4711" not in str(caught.value)
 
 
 def test_a_config_is_frozen() -> None:

@@ -164,7 +164,6 @@ def test_torch_comes_back_as_torch_and_equals_numpy(dtype: torch.dtype) -> None:
         lambda x: np.repeat(x, 2, axis=1)[:, ::2],
         lambda x: x[::-1].copy()[::-1],
         lambda x: x.astype(">f8"),
-        lambda x: x.astype(np.longdouble),
         lambda x: x.tolist(),
         lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
     ],

@@ -216,6 +216,8 @@ def test_a_query_may_be_a_single_number_or_nothing() -> None:
         (np.zeros(2, "M8[s]"), "has no canonical bytes"),
         (np.zeros((2, 1), np.longdouble), "has no canonical bytes"),
         (np.ma.masked_array(np.zeros(2), mask=[0, 1]), "would lose its mask"),
+        (torch.eye(2).to_sparse(), r"pass tensor\.to_dense\(\)"),
+        (torch.zeros(2, 3, device="meta"), "holds no values"),
         (torch.zeros(2, 3).to(torch.float8_e5m2), r"dtype torch\.float8_e5m2 is unknown to numpy"),
     ],
 )

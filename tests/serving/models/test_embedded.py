@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 
@@ -19,7 +20,9 @@ def test_the_default_is_a_digits_classifier_that_fits_its_half(state_directory):
     held_out = model.logits(data.held_out_images).argmax(axis=1) == data.held_out_labels
     assert fitted.all()
     assert 0.9 < held_out.mean() < 0.99
-    assert list(state_directory.glob("embedded/digits-*.skops"))
+    (path,) = state_directory.glob("embedded/digits-*.skops")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_no_held_out_row_was_trained_on():

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from dynaserve.serving.models import Model, ModelError
+from dynaserve.serving.models import Model, ModelError, UnscoredError
 from dynaserve.serving.models.estimator import serve_estimator
 
 
@@ -44,6 +44,20 @@ def test_logits_are_the_logarithm_of_predict_proba(iris, logistic):
 def test_a_zero_probability_is_a_small_number_and_no_mask(iris, make):
     logits = serve(make().fit(*iris)).logits(iris[0][:1])
     np.testing.assert_allclose(logits, [[0.0, -87.3365, -87.3365]], atol=1e-3)
+
+
+@pytest.mark.parametrize("make", [GaussianNB, LogisticRegression, RidgeClassifier])
+def test_inputs_that_overflow_the_model_are_an_error_that_names_the_row(iris, make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = make().fit(*iris)
+    for name in {"coef_", "var_"} & vars(fitted).keys():
+        setattr(fitted, name, getattr(fitted, name) * (1e9 if name == "coef_" else 1e-9))
+    model = serve(fitted)
+    rows = iris[0][:3].copy()
+    rows[1] = 1e308
+    with pytest.raises(UnscoredError, match=r"^row 1 has no finite scores; send smaller numbers$"):
+        model.logits(rows)
 
 
 def test_decision_values_serve_as_logits(iris):
