@@ -90,7 +90,7 @@ def _from_numpy(array: Any, name: str) -> Rows:
     except ValueError:
         raise ValueError(f"{name}: rows differ in length; pass an array (..., k)") from None
     dtype = values.dtype
-    if dtype.name == "bfloat16":
+    if dtype.kind == "V" and dtype.name == "bfloat16":  # a name takes microseconds
         return Rows(values.astype(np.float32), 2.0**-7, np.asarray)
     if dtype.kind != "f" or dtype.itemsize not in (2, 4, 8):
         raise ValueError(f"{name}: dtype {dtype} is not {_FLOATS}")

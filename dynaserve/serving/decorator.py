@@ -97,8 +97,9 @@ def defended(
             return copy.deepcopy(rows)
 
         def release(self: Any, scores: Any, rows: Any) -> Any:
-            chosen = defense if isinstance(defense, Defense) else defense(self)
-            if not isinstance(chosen, Defense):
+            given: Any = defense
+            chosen = given if is_defense(type(given)) else given(self)
+            if not is_defense(type(chosen)):
                 raise TypeError("the function given to @defended did not return a Defense")
             answer = chosen if outputs == "logits" else chosen.from_probabilities
             return answer(scores, queries=rows)
@@ -119,6 +120,12 @@ def defended(
         return cast("F", defended_coroutine if is_async else defended_method)
 
     return decorate
+
+
+@functools.cache
+def is_defense(kind: type) -> bool:
+    """Whether instances are defenses; asked for each request, and a protocol answers slowly."""
+    return issubclass(kind, Defense)
 
 
 def is_bare(defense: Any) -> bool:

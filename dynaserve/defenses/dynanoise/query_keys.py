@@ -147,7 +147,7 @@ def _as_array(queries: Any) -> tuple[str, NDArray[Any]]:
         array = np.asarray(queries)
     except ValueError:
         raise ValueError("queries: rows differ in length; " + _ADVICE) from None
-    if array.dtype.name == "bfloat16":
+    if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # a name takes microseconds
         return "bfloat16", array.astype(np.float32)
     # A long double has bytes of padding, text and records depend on their neighbours' width.
     if array.dtype.kind not in "biufc" or array.dtype in (np.longdouble, np.clongdouble):
@@ -167,6 +167,6 @@ def _canonical_values(array: NDArray[Any]) -> NDArray[Any]:
     unsigned, infinity = _BIT_PATTERNS[size]
     bits = copy.view(np.dtype(unsigned).newbyteorder("<"))
     sign = 1 << (8 * size - 1)
-    bits[bits == sign] = 0
-    bits[(bits & (sign - 1)) > infinity] = infinity | infinity >> 1
+    np.putmask(bits, bits == sign, 0)
+    np.putmask(bits, (bits & (sign - 1)) > infinity, infinity | infinity >> 1)
     return copy
