@@ -98,8 +98,8 @@ def defended(
 
         def release(self: Any, scores: Any, rows: Any) -> Any:
             given: Any = defense
-            chosen = given if is_defense(type(given)) else given(self)
-            if not is_defense(type(chosen)):
+            chosen = given if is_defense(given.__class__) else given(self)
+            if not is_defense(chosen.__class__):
                 raise TypeError("the function given to @defended did not return a Defense")
             answer = chosen if outputs == "logits" else chosen.from_probabilities
             return answer(scores, queries=rows)
