@@ -18,6 +18,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -76,11 +77,11 @@ def worst_errors(
     dynanoise, rank_template = kernels()
     torch.manual_seed(0)
     logits = (5 * torch.randn(rows, classes, device=device)).to(dtype)
-    logits[rows // 2, classes // 2] = -torch.inf
     words = np.random.default_rng(0).integers(2**32, size=(rows, 4), dtype=np.uint32)
     keys = torch.tensor(words.view(np.int32), device=device)
     confidence, weights, tail = template(classes, device)
     some = np.unique(np.linspace(0, rows - 1, COMPARED_ROWS).astype(int))
+    logits[some[-1], classes // 2] = -torch.inf
 
     def exact(tensor: torch.Tensor) -> Any:
         return tensor.double().cpu().numpy()
@@ -105,16 +106,35 @@ def worst_errors(
 
 
 def refuses_a_bad_row(classes: int, device: str = "cuda") -> bool:
-    """Tell whether the kernels refuse a row with NaN and name it."""
-    dynanoise, _ = kernels()
-    logits = torch.zeros(3, classes, device=device)
-    logits[1, -1] = torch.nan
+    """Tell whether every kernel refuses a row without a softmax, and names it."""
+    dynanoise, rank_template = kernels()
     keys = torch.zeros(3, 4, dtype=torch.int32, device=device)
-    try:
-        dynanoise.dynanoise(logits, keys, *NOISE)
-    except ValueError as error:
-        return f"row 1 holds NaN at class {classes - 1}" in str(error)
-    return False
+    parameters = template(classes, device)
+    faults = {
+        torch.nan: f"row 1 holds NaN at class {classes - 1}",
+        torch.inf: f"row 1 holds +inf at class {classes - 1}",
+        -torch.inf: "row 1 is -inf in every class",
+    }
+    for value, message in faults.items():
+        logits = torch.zeros(3, classes, device=device)
+        logits[1, slice(None) if value == -torch.inf else -1] = value
+        calls: list[Call] = [
+            partial(dynanoise.dynanoise, logits, keys, *NOISE),
+            partial(dynanoise.sensitivity, logits),
+            partial(rank_template.rank_template, logits, *parameters),
+        ]
+        for call in calls:
+            try:
+                call()
+            except ValueError as error:
+                if message in str(error):
+                    continue
+            return False
+    return True
+
+
+def look_away(*_: Any) -> None:
+    """Stand in for the look at the device that a call ends with."""
 
 
 def contenders(rows: int, classes: int, device: str = "cuda") -> dict[str, Call]:
@@ -127,7 +147,7 @@ def contenders(rows: int, classes: int, device: str = "cuda") -> dict[str, Call]
     compiled = torch.compile(peers.eager_torch, dynamic=False)
 
     def launched() -> None:
-        with mock.patch.object(DeviceRows, "refuse"):
+        with mock.patch.object(DeviceRows, "refuse", new=look_away):
             dynanoise.dynanoise(logits, keys, *NOISE)
 
     return {

@@ -151,6 +151,11 @@ def _open(path: Path) -> IO[bytes]:
 
     try:
         return open(path, "rb", opener=at_once)
+    except PermissionError:
+        raise ValueError(
+            f"noise key file {path}: this user may not read it; run this as its owner, or choose "
+            "another place by DYNASERVE_STATE_DIR"
+        ) from None
     except (FileNotFoundError, IsADirectoryError):
         raise ValueError(
             f"noise key file {path}: is a directory, or a link to nothing; delete it"
@@ -159,7 +164,14 @@ def _open(path: Path) -> IO[bytes]:
 
 def _require_own_directory(directory: Path) -> None:
     """Refuse a directory in which somebody else could put a key of theirs in place of ours."""
-    mode = stat.S_IMODE(directory.stat().st_mode)
+    info = directory.stat()
+    if info.st_uid not in (0, os.geteuid()):
+        raise ValueError(
+            f"noise key: the state directory {directory} belongs to user {info.st_uid}, who could "
+            "replace the key; set DYNASERVE_STATE_DIR to a directory of your own, or set "
+            f"{_VARIABLE}"
+        )
+    mode = stat.S_IMODE(info.st_mode)
     if mode & 0o022:
         raise ValueError(
             f"noise key: others can write in the state directory {directory} (mode {mode:04o}); "

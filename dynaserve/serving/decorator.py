@@ -20,8 +20,8 @@ from dynaserve.serving.failures import guarded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CONTEXT_NAMES = {"ctx", "context"}
-"""Parameters that BentoML fills with the request's context."""
+CONTEXT_NAMES = ("ctx", "context")
+"""Parameters that BentoML fills with the request's context: the first of them that is there."""
 
 
 def defended(
@@ -85,7 +85,7 @@ def defended(
 
     def decorate(method: F) -> F:
         signature = checked(method)
-        inputs = inputs_of(signature)
+        inputs = inputs_of(signature, method.__globals__)
         if queries is None:
             require_one_array(method.__qualname__, inputs)
 
@@ -163,19 +163,30 @@ def checked(method: Any) -> inspect.Signature:
     return inspect.signature(method)
 
 
-def inputs_of(signature: inspect.Signature) -> list[inspect.Parameter]:
-    """Return what a request fills in: everything but self and the context."""
-    return [each for each in list(signature.parameters.values())[1:] if not is_context(each)]
+def inputs_of(signature: inspect.Signature, names: dict[str, Any]) -> list[inspect.Parameter]:
+    """Return what a request fills in: everything but self and the one context.
+
+    ``names`` are the globals of the method, in which its annotations are read.
+    """
+    parameters = signature.parameters
+    contexts = [
+        name
+        for name in CONTEXT_NAMES
+        if name in parameters and is_context(parameters[name].annotation, names)
+    ]
+    return [each for each in list(parameters.values())[1:] if each.name not in contexts[:1]]
 
 
-def is_context(parameter: inspect.Parameter) -> bool:
-    """Whether BentoML fills this parameter; of the same name, any other type is an input."""
+def is_context(kind: Any, names: dict[str, Any]) -> bool:
+    """Whether BentoML fills a parameter of this annotation; what cannot be read is an input."""
     from bentoml import Context  # noqa: PLC0415 - after the hint that `failures` gives without it
 
-    kind = parameter.annotation
     if isinstance(kind, str):  # as it is under `from __future__ import annotations`
-        kind = Context if kind.rpartition(".")[2] == "Context" else kind
-    return parameter.name in CONTEXT_NAMES and kind in (inspect.Parameter.empty, Context)
+        try:
+            kind = eval(kind, names)  # noqa: S307 - the module's own text, as BentoML reads it
+        except Exception:
+            return False
+    return kind in (inspect.Parameter.empty, Context)
 
 
 def require_one_array(name: str, inputs: list[inspect.Parameter]) -> None:

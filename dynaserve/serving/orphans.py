@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
+from time import sleep
 
 SUPERVISOR = "DYNASERVE_SUPERVISOR_PID"
 LOOK_SECONDS = 1.0
@@ -35,7 +35,7 @@ def end_with_supervisor() -> None:
 def watch(parent: int) -> None:
     """End this process once it has another parent than ``parent``."""
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        sleep(LOOK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE_SECONDS)
+    sleep(GRACE_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -26,6 +26,8 @@ NUMBER_BYTES = 32
 MESSAGE_BYTES = 4096
 MOST_BYTES = 64 * 2**20
 
+ONE_OBJECT = 'send one object with the one field "inputs": {"inputs": [[...], ...]}'
+
 JSON_NAMES = {
     bool: "a boolean",
     dict: "an object",
@@ -119,6 +121,8 @@ async def read_inputs(request: Unread, limits: Limits) -> Any:
             f"the body holds more lists than {limits.max_rows} rows do; send at most "
             f"{limits.max_rows} rows at once"
         )
+    if body.count(b"{") > 1:  # as many objects as the body has room for would fill memory too
+        raise RefusedError(ONE_OBJECT)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -127,7 +131,7 @@ async def read_inputs(request: Unread, limits: Limits) -> Any:
             'numbers past 1.8e308 are not JSON); send {"inputs": [[...], ...]}'
         ) from None
     if not isinstance(document, dict) or set(document) != {"inputs"}:
-        raise RefusedError('send one object with the one field "inputs": {"inputs": [[...], ...]}')
+        raise RefusedError(ONE_OBJECT)
     return document["inputs"]
 
 

@@ -384,3 +384,36 @@ def test_without_bentoml_the_error_names_the_extra() -> None:
 def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'undefended'"):
         dynaserve.serving.undefended  # noqa: B018
+
+
+def test_an_input_of_a_foreign_class_called_context_is_an_input() -> None:
+    class Context(np.ndarray):
+        """Not BentoML's."""
+
+    def predict(_, inputs, context: Context):
+        return inputs, context
+
+    predict.__annotations__["context"] = "Context"
+    predict.__globals__["Context"] = Context
+    try:
+        with pytest.raises(TypeError, match="cannot tell the query"):
+            defended(DynaNoise.paper())(predict)
+    finally:
+        del predict.__globals__["Context"]
+
+
+def test_a_context_that_cannot_be_read_is_an_input() -> None:
+    def predict(_, inputs, ctx):
+        return inputs, ctx
+
+    predict.__annotations__["ctx"] = "nowhere.Context"
+    with pytest.raises(TypeError, match="cannot tell the query"):
+        defended(DynaNoise.paper())(predict)
+
+
+def test_only_one_context_is_no_input() -> None:
+    def predict(_, inputs, context, ctx):
+        return inputs, context, ctx
+
+    with pytest.raises(TypeError, match="cannot tell the query"):
+        defended(DynaNoise.paper())(predict)

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -26,7 +25,8 @@ PARENT = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.arg
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", ["hears SIGTERM", "deaf"])
-def test_a_process_whose_parent_is_killed_ends(kind: str) -> None:
+def test_a_process_whose_parent_is_killed_ends(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(orphans.SUPERVISOR, raising=False)
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, CHILD, kind], stdout=subprocess.PIPE
     ) as parent:
@@ -53,6 +53,6 @@ def test_a_process_whose_parent_lives_is_left_alone(monkeypatch: pytest.MonkeyPa
     looked = threading.Event()
     monkeypatch.delenv(orphans.SUPERVISOR, raising=False)
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("killed"))
-    monkeypatch.setattr(time, "sleep", lambda _: looked.set() or signal.pause())
+    monkeypatch.setattr(orphans, "sleep", lambda _: looked.set() or signal.pause())
     orphans.end_with_supervisor()
     assert looked.wait(10)

@@ -254,3 +254,8 @@ def test_malformed_json_is_refused_with_its_place(body: bytes) -> None:
 def test_a_body_without_exactly_the_field_inputs_is_refused(body: bytes) -> None:
     with pytest.raises(RefusedError, match='one field "inputs"'):
         inputs_of(body)
+
+
+def test_many_objects_are_refused_before_they_are_built() -> None:
+    with pytest.raises(RefusedError, match="send one object"):
+        inputs_of(b'{"inputs": [' + b"{}," * 1000 + b"{}]}")

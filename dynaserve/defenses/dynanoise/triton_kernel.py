@@ -137,7 +137,7 @@ def single_pass(
     row = rows[:, None]
     column = tl.arange(0, COLUMNS)[None, :]
     inside = (row < n) & (column < k)
-    x = load(logits, row, column, row_stride * UNIT, inside)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, inside)
     m, d, z, s = _statistics(x)
     flag(first_bad, rows, ~(z > 0) & (rows < n))
     deviation = _deviation(_sensitivity(z, s, inverse_log_k), variance, sensitivity_scale)
@@ -165,7 +165,7 @@ def chunk_statistics(
     k = k * UNIT
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    x = load(logits, row, column, row_stride * UNIT, column < k)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, column < k)
     m, _, z, s = _statistics(x)
     at = row * tl.num_programs(1) + tl.program_id(1)
     tl.store(maxima + at, m)
@@ -229,7 +229,7 @@ def chunk_noise(
     m, z, s = _whole_row(maxima, totals, weighted, row, chunks, CHUNKS)
     flag(first_bad, row, ~(z > 0))
     deviation = _deviation(_sensitivity(z, s, inverse_log_k), variance, sensitivity_scale)
-    x = load(logits, row, column, row_stride * UNIT, column < k)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, column < k)
     block = (chunk * (COLUMNS // 4) + tl.arange(0, COLUMNS // 4)).to(tl.uint32)
     g = _normals(keys, row, True, block)
     y = ((x - m).to(tl.float32) + deviation * g) * inverse_t

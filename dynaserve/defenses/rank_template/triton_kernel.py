@@ -73,7 +73,7 @@ def single_pass(
     row = rows[:, None]
     column = tl.arange(0, COLUMNS)[None, :]
     inside = (row < n) & (column < k)
-    x = load(logits, row, column, row_stride * UNIT, inside)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, inside)
     masked = _count((x == -float("inf")) & inside)
     p, top = _release(x, column, x, column, masked, confidence, rank_weights, tail_weight, k, RANKS)
     bad = (top == -float("inf")) | (_count(~(x < float("inf"))) > 0)
@@ -90,7 +90,7 @@ def chunk_top(
     k = k * UNIT
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    x = load(logits, row, column, row_stride * UNIT, column < k)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, column < k)
     flag(first_bad, row, _count(~(x < float("inf"))) > 0)
     at = row * tl.num_programs(1) + tl.program_id(1)
     tl.store(masked + at, _count((x == -float("inf")) & (column < k)))
@@ -113,7 +113,7 @@ def chunk_release(
     row = tl.program_id(0).to(tl.int64)
     chunks = tl.num_programs(1)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    x = load(logits, row, column, row_stride * UNIT, column < k)
+    x = load(logits, row, column, row_stride.to(tl.int64) * UNIT, column < k)
     chunk = tl.arange(0, CHUNKS)
     hidden = tl.sum(tl.load(masked + row * chunks + chunk, mask=chunk < chunks, other=0), 0)
     candidate = tl.arange(0, CANDIDATES)

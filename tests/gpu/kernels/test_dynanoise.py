@@ -140,6 +140,15 @@ def test_one_row_repeated_by_stride_zero_gets_the_noise_of_each_key(
     assert np.abs(exact(dynanoise(logits, keys, *NOISE)) - expected).max() < 2e-6
 
 
+def test_rows_further_apart_than_an_int32_can_say(row_keys: Keys, device: str) -> None:
+    stride = 2**31 + 16  # two rows of a 4 GiB tensor, of which nothing else is touched
+    far = torch.empty(stride + 16, dtype=torch.float16, device=device)
+    far = far.as_strided((2, 16), (stride, 1))
+    far.copy_(torch.arange(32, device=device).reshape(2, 16))
+    keys = row_keys(2)[1]
+    assert torch.equal(dynanoise(far, keys, *NOISE), dynanoise(far.contiguous(), keys, *NOISE))
+
+
 @pytest.mark.parametrize("shape", [(12,), (2, 3, 12), (0, 12), (2, 0, 3, 12)])
 def test_shapes_stay(
     shape: tuple[int, ...], rng: np.random.Generator, row_keys: Keys, device: str
