@@ -5,9 +5,10 @@ for each architecture, and read back: registers and local memory from the binary
 accesses from the PTX. Local memory is where registers spill to; there should be none. "bytes
 per logit" sets the vector accesses of one program against its tile, so 4 and 4 mean that float32
 logits are read once and probabilities written once. Row keys and what chunks tell each other,
-a few bytes for each row, are read one word at a time and not counted.
+a few bytes for each row, are read one word at a time and not counted. "any label" is dynanoise
+without preserve_top1.
 
-    python -m benchmarks.gpu_resources [--json FILE]
+    python -m benchmarks.gpu_resources [--json FILE] [--markdown]
 
 Exits 1 when a kernel spills. Needs torch and triton (Linux), no GPU; takes about half a minute.
 """
@@ -30,7 +31,8 @@ from unittest import mock
 
 import torch
 import triton
-from rich.console import Console
+from rich.box import SIMPLE
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -43,6 +45,7 @@ ARCHITECTURES = (80, 90, 100)
 CASES = (
     (10, torch.float32),
     (1000, torch.float32),
+    (1001, torch.float32),
     (1000, torch.float16),
     (8192, torch.float32),
     (8192, torch.bfloat16),
@@ -51,7 +54,7 @@ CASES = (
     (128256, torch.bfloat16),
     (128256, torch.float64),
 )
-"""Classes and dtype; 8192 is the longest row that one program holds."""
+"""Classes and dtype; 8192 is the longest row that one program holds, 1001 gives unaligned rows."""
 _POINTERS = {
     torch.float16: "*fp16",
     torch.bfloat16: "*bf16",
@@ -95,7 +98,8 @@ class Launch:
     @property
     def tile(self) -> int:
         """Elements that one program holds."""
-        return int(self.arguments.get("ROWS", 1) * self.arguments["COLUMNS"])
+        given = self.arguments
+        return int(given.get("ROWS", 1) * (given.get("COLUMNS") or given["CHUNKS"]))
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,13 @@ def launches() -> list[Launch]:
         with recorded("dynanoise", classes, dtype) as made:
             dynanoise.dynanoise(logits, keys, 0.3, 2.0, 10.0, preserve_top1=True)
         found += made
+        if dtype == torch.float32:
+            with recorded("any label", classes, dtype) as made:
+                dynanoise.dynanoise(logits, keys, 0.3, 2.0, 10.0, preserve_top1=False)
+            found += made
+            with recorded("sensitivity", classes, dtype) as made:
+                dynanoise.sensitivity(logits)
+            found += made
         confidence, weights = torch.ones(classes), torch.zeros(3)
         with recorded("rank template", classes, dtype) as made:
             rank_template.rank_template(logits, confidence, weights, 0.0)
@@ -199,28 +210,50 @@ def _usage(cubin: bytes) -> dict[str, int]:
     return {name: int(value) for name, value in re.findall(r"(\w+):(\d+)", text)}
 
 
+HEADINGS = (
+    "kernel",
+    "classes",
+    "dtype",
+    "warps",
+    f"registers, sm_{'/'.join(map(str, ARCHITECTURES))}",
+    "spilled bytes",
+    "shared bytes",
+    "widest load, store, bytes",
+    "bytes per logit read, written",
+)
+
+
+def cells(kernel: list[Resources]) -> list[str]:
+    """Return one line of the table: a kernel on the architectures, side by side."""
+    one = kernel[0]
+    widest = (max(map(_bytes, forms), default=0) for forms in (one.loads, one.stores))
+    return [
+        f"{one.defense}: {one.kernel}", str(one.classes), one.dtype, str(one.warps),
+        _slashed(row.registers for row in kernel),
+        str(sum(row.local_bytes for row in kernel)),
+        str(max(row.shared_bytes for row in kernel)),
+        ", ".join(map(str, widest)),
+        f"{one.loaded_per_element:g}, {one.stored_per_element:g}",
+    ]  # fmt: skip
+
+
 def table(rows: list[Resources]) -> Table:
-    """Return the table for people, the architectures of a kernel side by side."""
-    result = Table(title=f"GPU kernels, compiled ahead of time by Triton {triton.__version__}")
-    result.add_column("kernel", no_wrap=True)
-    result.add_column("classes", justify="right")
-    result.add_column("dtype")
-    for heading in ("warps", f"registers, sm\n{_slashed(ARCHITECTURES)}", "spilled\nbytes",
-                    "shared\nbytes", "widest load,\nstore, bytes",
-                    "bytes per logit\nread, written"):  # fmt: skip
-        result.add_column(heading, justify="right")
+    """Return the table for people."""
+    title = f"GPU kernels, compiled ahead of time by Triton {triton.__version__}"
+    result = Table(title=title, box=SIMPLE, pad_edge=False, collapse_padding=True)
+    for heading in HEADINGS:
+        justify: JustifyMethod = "left" if heading in {"kernel", "dtype"} else "right"
+        result.add_column(heading, justify=justify, no_wrap=heading.startswith(("kernel", "reg")))
     for kernel in _by_kernel(rows):
-        one = kernel[0]
-        widest = (max(map(_bytes, forms), default=0) for forms in (one.loads, one.stores))
-        result.add_row(
-            f"{one.defense}: {one.kernel}", str(one.classes), one.dtype, str(one.warps),
-            _slashed(row.registers for row in kernel),
-            str(sum(row.local_bytes for row in kernel)),
-            str(max(row.shared_bytes for row in kernel)),
-            ", ".join(map(str, widest)),
-            f"{one.loaded_per_element:g}, {one.stored_per_element:g}",
-        )  # fmt: skip
+        result.add_row(*cells(kernel))
     return result
+
+
+def markdown(rows: list[Resources]) -> str:
+    """Return the table for docs/gpu.md."""
+    rule = ["---", "--:", "---", *["--:"] * 6]
+    lines = [list(HEADINGS), rule, *map(cells, _by_kernel(rows))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _by_kernel(rows: list[Resources]) -> list[list[Resources]]:
@@ -238,13 +271,17 @@ def main() -> int:
     """Compile, then print."""
     parser = argparse.ArgumentParser(description="What the GPU kernels use, without a GPU.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table here")
+    parser.add_argument("--markdown", action="store_true", help="print it for docs/gpu.md")
     options = parser.parse_args()
     work = [(launch, sm) for launch in launches() for sm in ARCHITECTURES]
     with ThreadPoolExecutor() as pool:
         rows = list(pool.map(lambda item: resources(*item), work))
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    Console().print(table(rows))
+    if options.markdown:
+        print(markdown(rows))
+    else:
+        Console(width=max(Console().width, 120)).print(table(rows))
     return int(any(row.local_bytes for row in rows))
 
 

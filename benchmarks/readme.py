@@ -1,10 +1,11 @@
 """Writes the performance section of the README from what ``make bench`` measured.
 
-It measures nothing, and refuses results of different machines. The plot goes to
-``docs/figures``. With the post-processors of ``make bench-peers`` measured, they are there too.
+It measures nothing. The section has two blocks, kernels and requests, each from one machine and
+naming it; a block without results here stays as it is. The plot goes to ``docs/figures``. With the
+post-processors of ``make bench-peers`` measured, they are there too.
 
-    python -m benchmarks.readme            # rewrite the section
-    python -m benchmarks.readme --print    # only show it
+    python -m benchmarks.readme            # rewrite the blocks
+    python -m benchmarks.readme --print    # only show them
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,6 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "figures" / "scaling.png"
 
-BEGIN = "<!-- performance: written by `make bench-readme`, do not edit -->"
-END = "<!-- performance: end -->"
-
 
 class ResultsError(Exception):
     """The results do not make a section; the message says what to do."""
@@ -31,8 +30,6 @@ class ResultsError(Exception):
 
 def load(path: Path) -> dict[str, Any]:
     """Return results as a suite wrote them."""
-    if not path.exists():
-        raise ResultsError(f"{path.relative_to(ROOT)} is missing: run make bench first")
     results: dict[str, Any] = json.loads(path.read_text())
     return results
 
@@ -51,7 +48,7 @@ def markdown(headings: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [headings, rule, *rows])
 
 
-def kernels(results: dict[str, Any]) -> list[str]:
+def times(results: dict[str, Any]) -> list[str]:
     """Return the paragraphs about the kernels."""
     medians = report.Medians(results["benchmarks"])
     parts = []
@@ -74,53 +71,80 @@ def scales(results: dict[str, Any], figure: str) -> list[str]:
     ]
 
 
-def requests(results: dict[str, Any]) -> list[str]:
-    """Return the paragraphs about whole requests."""
-    rows = [cells for case in results["cases"] for cells in service.cells(case)]
+def kernels() -> list[str]:
+    """Return the block about the kernels."""
+    timed, scaled = load(report.RESULTS), load(scaling.RESULTS)
+    where = one_machine(timed["machine_info"], scaled["machine"])
+    figure = str(FIGURE.relative_to(ROOT))
+    return [measured_on(where), *times(timed), *scales(scaled, figure)]
+
+
+def requests() -> list[str]:
+    """Return the block about whole requests."""
+    served = load(service.RESULTS)
+    rows = [cells for case in served["cases"] for cells in service.cells(case)]
     return [
         f"JSON requests to `dynaserve serve` on loopback, one worker. {service.NOTE}",
+        measured_on(machine.sentence(served["machine"])),
         markdown(service.COLUMNS, rows),
     ]
 
 
-def section() -> str:
-    """Return the section, as text."""
-    timed, scaled, served = (load(suite.RESULTS) for suite in (report, scaling, service))
-    where = one_machine(timed["machine_info"], scaled["machine"], served["machine"])
-    parts = [
-        f"Measured on: {where}. `make bench` measures yours.",
-        *kernels(timed),
-        *scales(scaled, str(FIGURE.relative_to(ROOT))),
-        *requests(served),
-    ]
-    return "\n\n".join(parts)
+def measured_on(where: str) -> str:
+    """Return the line that names a machine."""
+    return f"Measured on: {where}. `make bench` measures yours."
 
 
-def replaced(text: str, section: str) -> str:
-    """Return a document with another section between the two marks."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise ResultsError(f"the document must hold {BEGIN} once, and {END} once after it")
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{section}\n\n{END}{rest.partition(END)[2]}"
+Block = Callable[[], list[str]]
+BLOCKS: dict[Block, tuple[Any, ...]] = {kernels: (report, scaling), requests: (service,)}
+"""What writes a block, named as its marks are -> the suites whose results it needs."""
+
+
+def marks(block: Block) -> tuple[str, str]:
+    """Return what stands before a block and after it."""
+    name = block.__name__
+    return f"<!-- {name}: written by `make bench-readme`, do not edit -->", f"<!-- {name}: end -->"
+
+
+def measured() -> list[Block]:
+    """Return the blocks whose results are here."""
+    found = [block for block, of in BLOCKS.items() if all(suite.RESULTS.exists() for suite in of)]
+    if not found:
+        raise ResultsError("there are no results: run make bench first")
+    return found
+
+
+def replaced(text: str, block: Block, content: str) -> str:
+    """Return a document with another content between the marks of a block."""
+    begin, end = marks(block)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise ResultsError(f"the document must hold {begin} once, and {end} once after it")
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n\n{content}\n\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> int:
-    """Write the section."""
+    """Write the blocks."""
     parser = argparse.ArgumentParser(description="Write the README's performance section.")
-    parser.add_argument("--print", action="store_true", help="show the section, write nothing")
+    parser.add_argument("--print", action="store_true", help="show the blocks, write nothing")
     only_print = parser.parse_args().print
+    text = README.read_text()
     try:
-        text = section()
-        if only_print:
-            print(text)
-            return 0
-        README.write_text(replaced(README.read_text(), text))
+        for block in (found := measured()):
+            content = "\n\n".join(block())
+            if only_print:
+                print(content)
+            text = replaced(text, block, content)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 1
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    scaling.draw(load(scaling.RESULTS), FIGURE)
-    print(f"{README.name} and {FIGURE.relative_to(ROOT)} are written")
+    if only_print:
+        return 0
+    README.write_text(text)
+    if kernels in found:
+        FIGURE.parent.mkdir(parents=True, exist_ok=True)
+        scaling.draw(load(scaling.RESULTS), FIGURE)
+    print(f"{README.name}: {' and '.join(block.__name__ for block in found)} are written")
     return 0
 
 

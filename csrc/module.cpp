@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "arguments.h"
+#include "canonical.h"
 #include "dispatch.h"
 
 namespace dynaserve {
@@ -162,6 +163,30 @@ py::array_t<float> rank_template(const py::object& logits_, const py::object& co
     return out;
 }
 
+// ---- queries ----
+
+py::bytes canonical_bytes(const py::object& array_) {
+    py::array array = array_of("array", array_);
+    const py::dtype dtype = array.dtype();
+    const bool is_complex = dtype.kind() == 'c', is_float = dtype.kind() == 'f' || is_complex;
+    const ptrdiff_t number = dtype.itemsize() / (is_complex ? 2 : 1);
+    if (std::string("biufc").find(dtype.kind()) == std::string::npos || (is_float && number > 8)) {
+        throw py::value_error("array has dtype " + text(dtype) + ", which has no canonical bytes");
+    }
+    if ((array.flags() & py::array::c_style) == 0 || dtype.byteorder() == '>') {
+        array = array.attr("astype")(dtype.attr("newbyteorder")("<"), "C");
+    }
+    auto bytes = py::reinterpret_steal<py::bytes>(
+        PyBytes_FromStringAndSize(static_cast<const char*>(array.data()), array.nbytes()));
+    if (!bytes) throw py::error_already_set();
+    const auto size = static_cast<std::size_t>(array.nbytes());
+    char* p = PyBytes_AS_STRING(bytes.ptr());  // nobody else has seen it yet
+    if (is_float && number == 2) canonical_floats<Float16Bits>(p, size);
+    if (is_float && number == 4) canonical_floats<Float32Bits>(p, size);
+    if (is_float && number == 8) canonical_floats<Float64Bits>(p, size);
+    return bytes;
+}
+
 // ---- for tests ----
 
 py::array_t<std::uint32_t> philox4x32(const py::object& counters_, const py::object& keys) {
@@ -235,6 +260,7 @@ PYBIND11_MODULE(_core, module) {
            "rank_template(logits, confidence, rank_weights, tail_weight, *, threads=1)",
            &rank_template, "logits"_a, "confidence"_a, "rank_weights"_a, "tail_weight"_a,
            py::kw_only(), "threads"_a = 1);
+    define(module, "canonical_bytes", "canonical_bytes(array)", &canonical_bytes, "array"_a);
     define(module, "philox4x32", "philox4x32(counters, keys)", &philox4x32, "counters"_a, "keys"_a);
     define(module, "elementary", "elementary(name, x)", &elementary, "name"_a, "x"_a);
 }

@@ -55,6 +55,12 @@ def rank_template(
     definition is in ``dynaserve.defenses.rank_template.reference``.
     """
 
+def canonical_bytes(array: NDArray[Any]) -> bytes:
+    """Return the bytes of an array in C order, little-endian, with one zero and one NaN.
+
+    For booleans, integers, floats of at most 8 bytes and complex numbers of two such floats.
+    """
+
 def philox4x32(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the Philox4x32-10 words, (n, 4), for counters (n, 4) and keys (n, 2)."""
 

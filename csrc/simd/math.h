@@ -1,13 +1,13 @@
 // exp, log, sin and cos over any vector type V of this folder.
 //
-// Maximum error, in units in the last place of float32, over every argument named:
+// Maximum error, in units in the last place of float32:
 //
-//                                                 with fma   scalar
-//   exp(x), x in [-87.3, 0]                         0.90       1.16
-//   log(x), x = n 2^-24, n = 1 .. 2^24              1.97       2.06
-//   sin, cos of 2 pi r 2^-32, r = 0 .. 2^32 - 1     2.35       2.35
+//                                                     with fma   scalar
+//   exp(x), 2^24 values over [-87.3, 0]                 0.901     1.176
+//   log(x), x = n 2^-24, n = 1 .. 2^24                  1.968     2.052
+//   sin, cos of 2 pi r 2^-32, r = 0 .. 2^32 - 1         2.371     2.371
 //
-// `python benchmarks/accuracy.py` prints the table and tests/core/test_elementary.py holds every
+// `make accuracy` prints the table and tests/core/test_elementary.py holds every
 // build to it. The polynomials are minimax fits, rounded to float32 one coefficient at a time
 // with the rest fitted again after each; their own error is 3e-9 (exp), 3e-8 (log) and 4e-8
 // (sin, cos) relative. The reductions are Cody and Waite's.

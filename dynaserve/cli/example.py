@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dynaserve.defenses.atomic import replace_file
+from dynaserve.atomic import replace_file
 from dynaserve.serving.models import Model, embedded
 from dynaserve.serving.models.scores import probe_rows
 from dynaserve.state import state_directory

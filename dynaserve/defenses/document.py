@@ -15,7 +15,7 @@ from typing import Any
 import tomli_w
 
 from dynaserve._version import __version__
-from dynaserve.defenses.atomic import replace_file
+from dynaserve.atomic import replace_file
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 from typing import IO, NoReturn
 
-from dynaserve.defenses.atomic import create_file
+from dynaserve.atomic import create_file
 from dynaserve.state import state_directory, state_path
 
 _SIZE = 32

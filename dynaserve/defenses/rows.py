@@ -26,10 +26,17 @@ class Rows(NamedTuple):
 
     values: NDArray[Any]
     """(..., k), native float16, float32 or float64, any strides, perhaps read-only."""
-    resolution: float
-    """Machine epsilon of the caller's own dtype."""
+    dtype: Any
+    """The caller's own, numpy's or torch's."""
     wrap: Callable[[NDArray[Any]], Any]
     """Gives a result the caller's kind (numpy or torch) and device."""
+
+    @property
+    def resolution(self) -> float:
+        """Machine epsilon of the caller's own dtype."""
+        if not isinstance(self.dtype, np.dtype):
+            return float(sys.modules["torch"].finfo(self.dtype).eps)
+        return 2.0**-7 if self.dtype.kind == "V" else float(np.finfo(self.dtype).eps)
 
 
 def unwrap(array: Any, name: str = "logits") -> Rows:
@@ -63,7 +70,7 @@ def _from_torch(torch: Any, tensor: Any, name: str) -> Rows:
     plain = tensor if tensor.dtype in shared else tensor.float()
     return Rows(
         values=plain.numpy(force=True),
-        resolution=float(torch.finfo(tensor.dtype).eps),
+        dtype=tensor.dtype,
         wrap=lambda result: torch.from_numpy(result).to(device),
     )
 
@@ -91,12 +98,12 @@ def _from_numpy(array: Any, name: str) -> Rows:
         raise ValueError(f"{name}: rows differ in length; pass an array (..., k)") from None
     dtype = values.dtype
     if dtype.kind == "V" and dtype.name == "bfloat16":  # a name takes microseconds
-        return Rows(values.astype(np.float32), 2.0**-7, np.asarray)
+        return Rows(values.astype(np.float32), dtype, np.asarray)
     if dtype.kind != "f" or dtype.itemsize not in (2, 4, 8):
         raise ValueError(f"{name}: dtype {dtype} is not {_FLOATS}")
     if not dtype.isnative:
         values = values.astype(dtype.newbyteorder("="))
-    return Rows(values, float(np.finfo(dtype).eps), np.asarray)
+    return Rows(values, dtype, np.asarray)
 
 
 def require_logits(values: NDArray[Any]) -> None:

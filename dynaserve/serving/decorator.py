@@ -23,6 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 CONTEXT_NAMES = ("ctx", "context")
 """Parameters that BentoML fills with the request's context: the first of them that is there."""
 
+MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 def defended(
     defense: Defense | Callable[[Any], Defense],
@@ -89,12 +91,12 @@ def defended(
         if queries is None:
             require_one_array(method.__qualname__, inputs)
 
-        def asked(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            rows = (queries or as_queries)(*(given.arguments[each.name] for each in inputs))
+        values_of = reader(signature, inputs)
+
+        def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            rows = (queries or as_queries)(*values_of(args, kwargs))
             # A method that works in place would leave rows that no longer tell queries apart.
-            return copy.deepcopy(rows)
+            return rows.copy() if type(rows) is np.ndarray else copy.deepcopy(rows)
 
         def release(self: Any, scores: Any, rows: Any) -> Any:
             given: Any = defense
@@ -106,13 +108,13 @@ def defended(
 
         @functools.wraps(method)
         def defended_method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            rows = guarded("the defense", lambda: asked(self, *args, **kwargs))
+            rows = guarded("the defense", lambda: asked((self, *args), kwargs))
             scores = method(self, *args, **kwargs)
             return guarded("the defense", lambda: release(self, scores, rows))
 
         @functools.wraps(method)
         async def defended_coroutine(self: Any, *args: Any, **kwargs: Any) -> Any:
-            rows = guarded("the defense", lambda: asked(self, *args, **kwargs))
+            rows = guarded("the defense", lambda: asked((self, *args), kwargs))
             scores = await method(self, *args, **kwargs)
             return guarded("the defense", lambda: release(self, scores, rows))
 
@@ -177,6 +179,29 @@ def inputs_of(signature: inspect.Signature, names: dict[str, Any]) -> list[inspe
     return [each for each in list(parameters.values())[1:] if each.name not in contexts[:1]]
 
 
+def reader(
+    signature: inspect.Signature, inputs: list[inspect.Parameter]
+) -> Callable[[tuple[Any, ...], dict[str, Any]], list[Any]]:
+    """Return what takes the values of the inputs out of a call's arguments.
+
+    Binding a signature takes longer than a kernel, so a lone input is taken without it.
+    """
+    names = [each.name for each in inputs]
+    lone = len(inputs) == 1 and inputs[0].kind not in MANY
+    place = list(signature.parameters).index(names[0]) if lone else 0
+
+    def values_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        if lone and names[0] in kwargs:
+            return [kwargs[names[0]]]
+        if lone and place < len(args):
+            return [args[place]]
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return [given.arguments[name] for name in names]
+
+    return values_of
+
+
 def is_context(kind: Any, names: dict[str, Any]) -> bool:
     """Whether BentoML fills a parameter of this annotation; what cannot be read is an input."""
     from bentoml import Context  # noqa: PLC0415 - after the hint that `failures` gives without it
@@ -199,8 +224,7 @@ def require_one_array(name: str, inputs: list[inspect.Parameter]) -> None:
     """
     if not inputs:
         raise TypeError(f"@defended needs {name} to take the query as an input after self")
-    many = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    if len(inputs) > 1 or inputs[0].kind in many:
+    if len(inputs) > 1 or inputs[0].kind in MANY:
         found = ", ".join(str(each.replace(annotation=each.empty)) for each in inputs)
         raise TypeError(
             f"@defended cannot tell the query of {name}({found}): noise that depends on some of "

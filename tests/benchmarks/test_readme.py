@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import readme, report, scaling, service
-from benchmarks.readme import BEGIN, END, ResultsError
+from benchmarks.readme import ResultsError, kernels, marks, requests
 from tests.benchmarks.results import FORMULA, MACHINE, scaled, served, timed
+
+DOCUMENT = "before\n\n{}\nold kernels\n{}\n\nbetween\n\n{}\nold requests\n{}\n\nafter\n".format(
+    *marks(kernels), *marks(requests)
+)
 
 
 @pytest.fixture
@@ -23,17 +27,18 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(readme, "ROOT", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
     monkeypatch.setattr(readme, "FIGURE", tmp_path / "docs" / "figures" / "scaling.png")
-    readme.README.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    readme.README.write_text(DOCUMENT)
     monkeypatch.setattr("sys.argv", ["readme"])
     return tmp_path
 
 
 @pytest.mark.usefixtures("root")
-def test_the_section_is_rewritten_and_nothing_else() -> None:
+def test_the_blocks_are_rewritten_and_nothing_else() -> None:
     assert readme.main() == 0
     text = readme.README.read_text()
-    assert text.startswith("before\n\n" + BEGIN)
-    assert text.endswith(END + "\n\nafter\n")
+    assert text.startswith("before\n\n" + marks(kernels)[0])
+    assert f"{marks(kernels)[1]}\n\nbetween\n\n{marks(requests)[0]}" in text
+    assert text.endswith(marks(requests)[1] + "\n\nafter\n")
     assert "old" not in text
     assert "| 1 x 10 | 0.50 | 0.25 | 10.00 | 5.00 | 3.00 |" in text
     assert "| 1 x 10 | 1 | dynanoise | 1.01 |" in text
@@ -52,26 +57,50 @@ def test_writing_twice_changes_nothing() -> None:
 
 
 @pytest.mark.usefixtures("root")
-def test_missing_results_name_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    service.RESULTS.unlink()
-    before = readme.README.read_text()
-    assert readme.main() == 1
-    assert capsys.readouterr().err == "service.json is missing: run make bench first\n"
-    assert readme.README.read_text() == before
+def test_a_block_without_results_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    report.RESULTS.unlink()
+    assert readme.main() == 0
+    assert capsys.readouterr().out == "README.md: requests are written\n"
+    text = readme.README.read_text()
+    assert "old kernels" in text
+    assert "old requests" not in text
+    assert not readme.FIGURE.exists()
 
 
 @pytest.mark.usefixtures("root")
-def test_results_of_two_machines_are_not_mixed() -> None:
+def test_without_any_results_the_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    scaling.RESULTS.unlink()
+    service.RESULTS.unlink()
+    assert readme.main() == 1
+    assert capsys.readouterr().err == "there are no results: run make bench first\n"
+    assert readme.README.read_text() == DOCUMENT
+
+
+@pytest.mark.usefixtures("root")
+def test_a_block_holds_results_of_one_machine() -> None:
     other = scaled() | {"machine": MACHINE | {"isa": "avx2"}}
     scaling.RESULTS.write_text(json.dumps(other))
     with pytest.raises(ResultsError, match=r"different machines: .*avx2.*avx512"):
-        readme.section()
+        readme.kernels()
+
+
+@pytest.mark.usefixtures("root")
+def test_every_block_names_its_own_machine() -> None:
+    other = served() | {"machine": MACHINE | {"isa": "avx2"}}
+    service.RESULTS.write_text(json.dumps(other))
+    assert readme.main() == 0
+    first, second = readme.README.read_text().split("between")
+    assert "avx512 kernels" in first
+    assert "avx2 kernels" in second
+
+
+BEGIN, END = marks(kernels)
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, END + BEGIN, BEGIN + END + END])
 def test_a_document_without_its_marks_stays_as_it_is(text: str) -> None:
     with pytest.raises(ResultsError, match="must hold"):
-        readme.replaced(text, "new")
+        readme.replaced(text, kernels, "new")
 
 
 def test_a_table_has_a_rule_below_its_headings() -> None:
@@ -80,7 +109,8 @@ def test_a_table_has_a_rule_below_its_headings() -> None:
 
 def test_the_repository_s_readme_has_the_marks() -> None:
     text = readme.README.read_text(encoding="utf-8")
-    assert "new" in readme.replaced(text, "new")
+    for block in readme.BLOCKS:
+        assert "new" in readme.replaced(text, block, "new")
 
 
 @pytest.mark.usefixtures("root")

@@ -8,28 +8,24 @@ secret can predict it. Nothing here may depend on a row's place in its batch.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve import _core
 from dynaserve.defenses.dynanoise.config import DynaNoiseConfig
 from dynaserve.defenses.keys import NoiseKey
 from dynaserve.defenses.rows import require_dense
 
 _DOMAIN = b"dynaserve/dynanoise/row-key/1"
 _KEY_BYTES = 16
-_BIT_PATTERNS: dict[int, tuple[Any, int]] = {
-    2: (np.uint16, 0x7C00),
-    4: (np.uint32, 0x7F80_0000),
-    8: (np.uint64, 0x7FF0_0000_0000_0000),
-}
-"""Bytes of a float -> the unsigned type of its bits, and the bits of +inf (IEEE 754)."""
+_WORD = np.dtype("<u4")
 
 _ADVICE = (
     "pass one query per row: an array with the leading shape of the logits, or a list of bytes"
@@ -42,7 +38,7 @@ def fresh_row_keys(rows: int) -> NDArray[np.uint32]:
 
 
 def _as_words(digests: bytes) -> NDArray[np.uint32]:
-    return np.frombuffer(digests, "<u4").astype(np.uint32, copy=False).reshape(-1, 4)
+    return np.ndarray((len(digests) // _KEY_BYTES, 4), _WORD, digests)
 
 
 class QueryKeys:
@@ -53,8 +49,18 @@ class QueryKeys:
     """
 
     def __init__(self, key: NoiseKey, config: DynaNoiseConfig) -> None:
-        self._prefix = key.blake2b(digest_size=_KEY_BYTES)
-        _absorb(self._prefix, _DOMAIN, config.model_version.encode(), config.canonical())
+        secret = key.blake2b(digest_size=_KEY_BYTES)
+        _absorb(secret, _DOMAIN, config.model_version.encode(), config.canonical())
+
+        # A request is mostly cold code: what its one row needs is worth keeping at hand.
+        @functools.lru_cache(maxsize=64)
+        def prefix(dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> hashlib.blake2b:
+            name = dtype if isinstance(dtype, str) else dtype.newbyteorder("<").str
+            state = secret.copy()
+            _absorb(state, name.encode(), repr(shape).encode())
+            return state
+
+        self._prefix = prefix
 
     def row_keys(self, queries: Any, leading: tuple[int, ...]) -> NDArray[np.uint32]:
         """Return the row keys, uint32 (n, 4), of the n = prod(leading) queries.
@@ -72,10 +78,14 @@ class QueryKeys:
         ValueError
             For a dtype whose bytes do not define its value, or another number of rows.
         """
-        kind, shape, rows = _canonical(queries, leading)
-        prefix = self._prefix.copy()
-        _absorb(prefix, kind.encode(), repr(shape).encode())
-        return _as_words(b"".join(_digest(prefix, row) for row in rows))
+        dtype, shape, rows = _canonical(queries, leading)
+        prefix = self._prefix(dtype, shape)
+        digests = []
+        for row in rows:
+            state = prefix.copy()
+            state.update(row)
+            digests.append(state.digest())
+        return _as_words(b"".join(digests))
 
 
 def _absorb(state: hashlib.blake2b, *parts: bytes) -> None:
@@ -84,29 +94,28 @@ def _absorb(state: hashlib.blake2b, *parts: bytes) -> None:
         state.update(part)
 
 
-def _digest(prefix: hashlib.blake2b, row: Any) -> bytes:
-    state = prefix.copy()
-    state.update(row)
-    return state.digest()
-
-
 def _canonical(
     queries: Any, leading: tuple[int, ...]
-) -> tuple[str, tuple[int, ...], Sequence[Any] | NDArray[np.uint8]]:
-    """Return dtype name, row shape and the buffers of the rows in their one accepted form."""
-    if isinstance(queries, (bytes, bytearray, memoryview)):
-        queries = [queries]
-    if _holds_bytes(queries):
-        return "bytes", (), _counted(list(queries), leading)
-    kind, array = _as_array(queries)
-    if array.shape[: len(leading)] != leading:
+) -> tuple[np.dtype[Any] | str, tuple[int, ...], list[bytes]]:
+    """Return dtype, row shape and the bytes of the rows in their one accepted form."""
+    if type(queries) is np.ndarray:
+        dtype, array = _named(queries)
+    else:
+        if isinstance(queries, (bytes, bytearray, memoryview)):
+            queries = [queries]
+        if _holds_bytes(queries):
+            return "bytes", (), _counted(list(queries), leading)
+        dtype, array = _as_array(queries)
+    axes = len(leading)
+    if array.shape[:axes] != leading:
         raise ValueError(
             f"queries: shape {array.shape} does not start with {leading}, the rows of the logits; "
             + _ADVICE
         )
-    shape = array.shape[len(leading) :]
-    flat = _canonical_values(array).reshape(math.prod(leading), math.prod(shape))
-    return kind, shape, flat.view(np.uint8)
+    count = math.prod(leading)
+    every = _core.canonical_bytes(array)
+    size = len(every) // max(count, 1)
+    return dtype, array.shape[axes:], [every[size * i : size * (i + 1)] for i in range(count)]
 
 
 def _holds_bytes(queries: Any) -> bool:
@@ -128,8 +137,8 @@ def _counted(queries: list[Any], leading: tuple[int, ...]) -> list[bytes]:
     return [bytes(query) for query in queries]
 
 
-def _as_array(queries: Any) -> tuple[str, NDArray[Any]]:
-    """Return the dtype's name and a numpy array that holds the same values."""
+def _as_array(queries: Any) -> tuple[np.dtype[Any] | str, NDArray[Any]]:
+    """Return what the rows are hashed as, and a numpy array that holds the same values."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(queries, torch.Tensor):
         require_dense(torch, queries, "queries")
@@ -147,26 +156,15 @@ def _as_array(queries: Any) -> tuple[str, NDArray[Any]]:
         array = np.asarray(queries)
     except ValueError:
         raise ValueError("queries: rows differ in length; " + _ADVICE) from None
-    if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # a name takes microseconds
+    return _named(array)
+
+
+def _named(array: NDArray[Any]) -> tuple[np.dtype[Any] | str, NDArray[Any]]:
+    """Return what the rows are hashed as, and an array of numbers that have canonical bytes."""
+    dtype = array.dtype
+    if dtype.kind == "V" and dtype.name == "bfloat16":  # a name takes microseconds
         return "bfloat16", array.astype(np.float32)
     # A long double has bytes of padding, text and records depend on their neighbours' width.
-    if array.dtype.kind not in "biufc" or array.dtype in (np.longdouble, np.clongdouble):
-        raise ValueError(f"queries: dtype {array.dtype} has no canonical bytes; " + _ADVICE)
-    return array.dtype.newbyteorder("<").str, array
-
-
-def _canonical_values(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a C-ordered little-endian copy with one zero and one NaN.
-
-    It works on bits, for float arithmetic would depend on the processor's flush-to-zero mode.
-    """
-    copy = np.array(array, dtype=array.dtype.newbyteorder("<"), order="C", copy=True, ndmin=1)
-    if array.dtype.kind not in "fc":
-        return copy
-    size = array.dtype.itemsize // (2 if array.dtype.kind == "c" else 1)
-    unsigned, infinity = _BIT_PATTERNS[size]
-    bits = copy.view(np.dtype(unsigned).newbyteorder("<"))
-    sign = 1 << (8 * size - 1)
-    np.putmask(bits, bits == sign, 0)
-    np.putmask(bits, (bits & (sign - 1)) > infinity, infinity | infinity >> 1)
-    return copy
+    if dtype.kind not in "biufc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
+        raise ValueError(f"queries: dtype {dtype} has no canonical bytes; " + _ADVICE)
+    return dtype, array

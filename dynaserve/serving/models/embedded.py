@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.defenses.atomic import replace_file
+from dynaserve.atomic import replace_file
 from dynaserve.serving.models.estimator import serve_estimator
 from dynaserve.serving.models.file import ModelFile
 from dynaserve.serving.models.imports import require

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaserve.defenses.atomic import create_file, replace_file
+from dynaserve.atomic import create_file, replace_file
 
 
 def test_replacing_leaves_the_new_content_and_no_other_file(tmp_path: Path) -> None:
