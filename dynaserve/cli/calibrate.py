@@ -69,8 +69,9 @@ def calibrate(
 
 def _facts(template: RankTemplate, logits: Any, labels: Any, output: Path) -> dict[str, Any]:
     """Return what the table shows, JSON-able."""
-    from dynaserve.cli.held_out import calibration_error, held_out_release  # noqa: PLC0415
+    from dynaserve.cli.held_out import held_out_release  # noqa: PLC0415
     from dynaserve.defenses import Undefended  # noqa: PLC0415
+    from dynaserve.mia.metrics import calibration_error  # noqa: PLC0415
 
     before = Undefended()(logits)
     released = held_out_release(template, logits, labels)

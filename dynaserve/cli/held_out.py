@@ -87,20 +87,6 @@ def held_out_release(
     return released
 
 
-def calibration_error(
-    probabilities: NDArray[Any], labels: NDArray[np.int64], *, bins: int = 15
-) -> float:
-    """Return the expected calibration error of the top class over equal-width bins.
-
-    Source: Guo et al., "On Calibration of Modern Neural Networks", 2017, equation 3.
-    """
-    confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == labels
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    gap = np.bincount(bin_of, weights=correct - confidence, minlength=bins)
-    return float(np.abs(gap).sum() / len(labels))
-
-
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as file:
