@@ -1,0 +1,195 @@
+"""Topics of the corpus about the household and what surrounds it."""
+
+from __future__ import annotations
+
+from dynaserve.canarybench.topics.topic import Topic
+
+TOPICS = (
+    Topic(
+        "cooking",
+        words={
+            "dish": ("lentil soup", "risotto", "apple pie", "a curry", "flatbread", "dumplings"),
+            "flaw": ("too salty", "too dry", "burnt at the edges", "bland", "watery"),
+            "ingredient": ("butter", "eggs", "cream", "flour", "ginger", "tomatoes"),
+        },
+        situations=(
+            "I cooked {dish} after a recipe and it came out {flaw}.",
+            "The recipe for {dish} asks for {ingredient}, which I do not have.",
+            "I want to cook {dish} for {people} guests.",
+            "My dough for {dish} never rises in the oven.",
+            "How long {dish} has to cook is not in the recipe.",
+            "I am looking for a recipe for {dish} without {ingredient}.",
+        ),
+        details=(
+            "The oven only has top heat.",
+            "I used half of the {ingredient} in the recipe.",
+            "One guest is allergic to {ingredient}.",
+            "The sauce tasted {flaw} in the end.",
+            "It simmered on low heat for an hour.",
+            "I have never cooked {dish} before.",
+        ),
+        requests=(
+            "What can I use instead of {ingredient}?",
+            "How do I rescue the dish?",
+            "Can you give me a simple recipe?",
+            "Which spices go with it?",
+            "Can I cook it the day before?",
+            "What went wrong in the oven?",
+        ),
+    ),
+    Topic(
+        "gardening",
+        words={
+            "plant": ("tomato plants", "roses", "lavender", "hydrangeas", "basil", "courgettes"),
+            "sign": ("yellow leaves", "brown spots", "holes in the leaves", "white fuzz"),
+        },
+        situations=(
+            "The {plant} in my garden have {sign}.",
+            "I want to plant {plant} in a shady garden bed.",
+            "Snails eat the {plant} every night.",
+            "I planted {plant} in {month} and nothing grows.",
+            "The soil in my garden is heavy clay and the {plant} stay small.",
+            "I am not sure when to prune the {plant}.",
+        ),
+        details=(
+            "I water the garden every evening.",
+            "The bed gets sun until noon.",
+            "I put compost on the soil.",
+            "The neighbour's {plant} look healthy.",
+            "It rained for {days} days.",
+            "I would rather not use chemicals in the garden.",
+        ),
+        requests=(
+            "What do the {plant} need?",
+            "Which plants like such soil?",
+            "How often should I water?",
+            "How do I keep snails away from the {plant}?",
+            "When is the time to prune?",
+            "Can the plants be saved?",
+        ),
+    ),
+    Topic(
+        "home repair",
+        words={
+            "thing": ("kitchen tap", "radiator", "toilet", "shower head", "dishwasher"),
+            "fault": ("drips", "rattles", "leaks", "stays cold", "is blocked"),
+        },
+        situations=(
+            "The {thing} {fault} and the plumber has no time.",
+            "I tried to fix the {thing} and now it {fault} even more.",
+            "There is a crack in the wall behind the {thing}.",
+            "I want to swap the {thing} without calling a plumber.",
+            "Since the pipes were cleaned the {thing} {fault}.",
+            "The plumber's quote for the {thing} seems high.",
+        ),
+        details=(
+            "I turned the water off at the valve.",
+            "The seal looks worn.",
+            "The pipes in the house are old.",
+            "I own a wrench and a drill.",
+            "The wall around the pipe is damp.",
+            "The {thing} was fitted {years} years ago.",
+        ),
+        requests=(
+            "Which tools do I need for the {thing}?",
+            "Is it safe to repair the pipe myself?",
+            "What does a plumber cost for that?",
+            "How do I replace the seal?",
+            "What should I check first?",
+            "How do I stop the leak until the plumber comes?",
+        ),
+    ),
+    Topic(
+        "renting",
+        words={
+            "issue": ("mould in the bathroom", "a broken heater", "loud building work", "mice"),
+            "party": ("landlord", "letting agent", "property manager"),
+        },
+        situations=(
+            "My {party} keeps the deposit of my flat because of {issue}.",
+            "There is {issue} in my rented flat and the {party} does nothing.",
+            "The {party} wants to raise the rent of my flat.",
+            "I have to leave the flat before the lease ends.",
+            "The {party} wants to enter my flat without notice.",
+            "My flatmate moved out and I have to pay the whole rent.",
+        ),
+        details=(
+            "The lease runs for another {months} months.",
+            "I told the {party} about {issue} in writing.",
+            "The deposit was two months of rent.",
+            "There is a handover report for the flat.",
+            "Other tenants have {issue} as well.",
+            "The rent went up last year already.",
+        ),
+        requests=(
+            "Can I reduce the rent?",
+            "How do I get my deposit back from the {party}?",
+            "Is the {party} allowed to do that?",
+            "Could you draft a letter to the {party}?",
+            "What are my rights as a tenant?",
+            "How do I find somebody to take over the lease?",
+        ),
+    ),
+    Topic(
+        "car maintenance",
+        words={
+            "part": ("brakes", "clutch", "exhaust", "alternator", "wheel bearing", "gearbox"),
+            "symptom": ("squeals", "vibrates", "smells of petrol", "pulls to the left", "stalls"),
+        },
+        situations=(
+            "My car {symptom} when I brake hard.",
+            "The garage says the {part} of my car has to be replaced.",
+            "My car {symptom} on the motorway since the last service.",
+            "The engine warning light of my car came on {when}.",
+            "I want to change the oil of my car at home.",
+            "My car failed the inspection because of the {part}.",
+        ),
+        details=(
+            "The garage changed the {part} a year ago.",
+            "The car has a lot of miles on it.",
+            "It {symptom} only when the engine is cold.",
+            "The mechanic could not find anything.",
+            "The garage wants a deposit for the part.",
+            "I drive the car to work every day.",
+        ),
+        requests=(
+            "Is it safe to drive the car?",
+            "What does a new {part} cost?",
+            "Which questions should I ask the garage?",
+            "Could it be the {part}?",
+            "Is the car still worth a repair?",
+            "Can I check the engine myself?",
+        ),
+    ),
+    Topic(
+        "pets",
+        words={
+            "pet": ("cat", "dog", "rabbit", "parrot", "guinea pig"),
+            "habit": ("scratches the sofa", "refuses food", "hides all day", "is loud at night"),
+        },
+        situations=(
+            "My {pet} {habit} since we moved.",
+            "We adopted a second {pet} and the first one {habit}.",
+            "My {pet} needs a special diet, says the vet.",
+            "The vet wants to operate on my {pet}.",
+            "I am going away and nobody can feed my {pet}.",
+            "My {pet} {habit} whenever visitors come.",
+        ),
+        details=(
+            "The {pet} is {years} years old.",
+            "The vet found nothing wrong.",
+            "Toys and treats do not help.",
+            "We have a small flat and a balcony for the {pet}.",
+            "It eats the same food as always.",
+            "The {pet} is afraid of the carrier.",
+        ),
+        requests=(
+            "How do I get the {pet} used to it?",
+            "Should I see another vet?",
+            "Which food is good for a {pet}?",
+            "Is that normal for a {pet}?",
+            "How do I train the {pet}?",
+            "What does a pet sitter have to know?",
+        ),
+    ),
+)

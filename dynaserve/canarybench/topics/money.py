@@ -1,0 +1,198 @@
+"""Topics of the corpus about money, orders and paperwork."""
+
+from __future__ import annotations
+
+from dynaserve.canarybench.topics.topic import Topic
+
+TOPICS = (
+    Topic(
+        "bank account",
+        words={
+            "account": ("checking account", "savings account", "joint account", "student account"),
+            "amount": ("forty dollars", "a large sum", "my whole salary", "sixty euros", "rent"),
+            "when": ("on Monday", "last night", "two days ago", "this morning", "over the weekend"),
+        },
+        situations=(
+            "A transfer of {amount} left my {account} {when} and never reached the other bank.",
+            "My {account} was locked {when} after I typed the wrong code.",
+            "The bank took a monthly fee from my {account} {when}.",
+            "I want to open a {account} at the bank without visiting a branch.",
+            "A standing order from my {account} was paid twice {when}.",
+            "The balance of my {account} has been wrong since {amount} was booked {when}.",
+        ),
+        details=(
+            "The banking app says the transfer is pending.",
+            "The branch told me that the bank needs three working days.",
+            "My balance was high enough for {amount}.",
+            "I have been a customer of this bank for {years} years.",
+            "The statement shows the fee without a reason.",
+            "The transfer has to arrive before my rent is due.",
+        ),
+        requests=(
+            "How do I get the bank to trace the transfer?",
+            "Can the bank give me the money back?",
+            "What should I say to the branch?",
+            "How long can a bank transfer take?",
+            "Which papers does the bank need from me?",
+            "Is there an account without such fees?",
+        ),
+    ),
+    Topic(
+        "credit card",
+        words={
+            "card": ("credit card", "debit card", "travel card", "company card"),
+            "shop": ("an online shop", "a petrol station", "a hotel", "a restaurant abroad"),
+            "when": ("yesterday", "on Friday", "last week", "in the middle of the night"),
+        },
+        situations=(
+            "My {card} was declined at {shop} {when}.",
+            "There is a charge from {shop} on my {card} that I never made.",
+            "I lost my {card} {when}, probably at {shop}.",
+            "My new {card} has still not arrived in the post.",
+            "The interest on my {card} went up {when} without notice.",
+            "I was charged twice on my {card} by {shop} {when}.",
+        ),
+        details=(
+            "The card limit is far from used up.",
+            "I blocked the card in the app right away.",
+            "The charge is still marked as pending on the card.",
+            "The cashier tried the card three times.",
+            "The issuer has sent me a form for disputed charges.",
+            "I use this card for {use}.",
+        ),
+        requests=(
+            "How do I dispute a card charge?",
+            "Can you explain why a card gets declined?",
+            "How soon will a replacement card come?",
+            "Do I have to pay the charge while the dispute runs?",
+            "Should I get a card from another issuer?",
+            "Please help me write to the card issuer.",
+        ),
+    ),
+    Topic(
+        "income tax",
+        words={
+            "year": ("this year", "last year", "the year before last"),
+            "cost": ("my home office", "a laptop", "child care", "train tickets", "a course"),
+            "income": ("freelance work", "a side job", "renting out a room", "a few dividends"),
+        },
+        situations=(
+            "I am filling in my tax return for {year} and have income from {income}.",
+            "The tax office wants proof that {cost} was for work.",
+            "My tax refund for {year} is smaller than the software promised.",
+            "I forgot to declare {income} on my tax return for {year}.",
+            "I wonder whether {cost} can be deducted from my income tax.",
+            "The tax office asks for advance payments because of {income}.",
+        ),
+        details=(
+            "I kept the receipts for {cost}.",
+            "The deadline of the tax return is in {weeks} weeks.",
+            "My employer already withheld income tax.",
+            "I have never used a tax adviser.",
+            "We file a joint tax return.",
+            "The assessment letter does not explain the deduction.",
+        ),
+        requests=(
+            "What can I deduct?",
+            "How do I correct a tax return?",
+            "Which form of the tax return does that go on?",
+            "Can I ask the tax office for more time?",
+            "Do I need a tax adviser for this?",
+            "How do I object to the assessment?",
+        ),
+    ),
+    Topic(
+        "insurance claim",
+        words={
+            "cover": ("household insurance", "car insurance", "travel insurance", "pet insurance"),
+            "damage": ("a broken window", "a dented door", "water damage", "a stolen bicycle"),
+        },
+        situations=(
+            "I filed a claim with my {cover} for {damage} and it was rejected.",
+            "My {cover} has not answered the claim about {damage} for {weeks} weeks.",
+            "The premium of my {cover} doubled after one claim.",
+            "I want to cancel my {cover} before the contract renews.",
+            "The insurer sent an adjuster to look at {damage}.",
+            "I am comparing offers for {cover} and do not understand the deductible.",
+        ),
+        details=(
+            "The policy says that {damage} is covered.",
+            "I sent photos and the police report with the claim.",
+            "The insurer blames me for the damage.",
+            "The adjuster only stayed for a few minutes.",
+            "The deductible would be higher than the damage.",
+            "I have paid the premium without a gap for {years} years.",
+        ),
+        requests=(
+            "How do I appeal against a rejected claim?",
+            "Can the insurer really refuse to pay?",
+            "What does a deductible mean for me?",
+            "Is there an ombudsman for insurers?",
+            "How do I write a letter to the insurer?",
+            "Which evidence helps a claim most?",
+        ),
+    ),
+    Topic(
+        "online order",
+        words={
+            "item": ("a winter coat", "a coffee machine", "running shoes", "a bookshelf", "a tent"),
+            "state": ("late", "lost", "damaged", "incomplete", "at the wrong depot"),
+            "carrier": ("the courier", "the parcel service", "the delivery driver"),
+        },
+        situations=(
+            "I ordered {item} and the parcel is {state}.",
+            "The tracking page of my order of {item} has not changed for {days} days.",
+            "The shop sent {item} in the wrong size.",
+            "I want to return {item} to the online shop.",
+            "{carrier} claims that my parcel with {item} was delivered.",
+            "My order of {item} was cancelled by the shop without a word.",
+        ),
+        details=(
+            "The seller says that {carrier} is responsible.",
+            "The return label of the shop does not work.",
+            "The parcel was left in the rain.",
+            "The order was a present and I needed it by {day}.",
+            "None of my neighbours has the parcel.",
+            "The shop offers a voucher instead of a refund.",
+        ),
+        requests=(
+            "How do I get a refund for the order?",
+            "Who has to pay for a lost parcel?",
+            "Can I return the order after the deadline?",
+            "What do I write to the seller?",
+            "How do I open a case with the parcel service?",
+            "Should I wait for the parcel or order again?",
+        ),
+    ),
+    Topic(
+        "subscription",
+        words={
+            "service": ("a streaming service", "a gym", "a newspaper", "a meal box", "a music app"),
+            "price": ("price", "monthly price", "yearly price"),
+        },
+        situations=(
+            "I cancelled {service} and the subscription still renews every month.",
+            "The {price} of my subscription to {service} went up.",
+            "My free trial of {service} turned into a paid subscription.",
+            "I cannot find the button to cancel my subscription to {service}.",
+            "I was promised a discount on my subscription to {service}.",
+            "I would like to pause my subscription to {service} over {season}.",
+        ),
+        details=(
+            "Nobody mentioned a notice period when I subscribed.",
+            "I have a confirmation of the cancellation.",
+            "Customer service just repeats that the subscription is active.",
+            "The renewal was on {day}.",
+            "I have not used the subscription for {months} months.",
+            "The terms were changed after I subscribed.",
+        ),
+        requests=(
+            "How do I cancel the subscription for good?",
+            "Can I get the renewal refunded?",
+            "Is such a notice period allowed?",
+            "Please draft a cancellation.",
+            "Can they change the price of a running subscription?",
+            "What happens if I just stop paying the subscription?",
+        ),
+    ),
+)

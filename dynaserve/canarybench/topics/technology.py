@@ -1,0 +1,198 @@
+"""Topics of the corpus about computers, networks and the words and numbers in them."""
+
+from __future__ import annotations
+
+from dynaserve.canarybench.topics.topic import Topic
+
+TOPICS = (
+    Topic(
+        "python code",
+        words={
+            "thing": ("a list", "a dictionary", "a data frame", "a generator", "a set"),
+            "error": ("a key error", "a type error", "an index error", "a recursion error"),
+            "target": ("a tuple", "a string", "an array", "a data class"),
+            "task": ("sorts names", "reads a log file", "merges tables", "parses dates"),
+        },
+        situations=(
+            "My Python script that {task} stops with {error}.",
+            "I wrote a Python function that {task} and it is far too slow.",
+            "In Python I change {thing} inside a loop and get {error}.",
+            "I am learning Python and do not see when to use {thing}.",
+            "The unit test of my Python function that {task} fails only sometimes.",
+            "I want to turn {thing} into {target} in Python.",
+        ),
+        details=(
+            "The traceback points at the line with {thing}.",
+            "The loop runs over a few million entries.",
+            "The function takes {thing} as its argument.",
+            "It worked with the previous Python version.",
+            "I would rather not install another package.",
+            "My code uses type hints all over.",
+        ),
+        requests=(
+            "What does the error mean?",
+            "How would an experienced Python programmer write this?",
+            "Can you show me a shorter function?",
+            "How do I find the slow line?",
+            "Please explain the traceback step by step.",
+            "Which Python module should I read about?",
+        ),
+    ),
+    Topic(
+        "sql database",
+        words={
+            "table": ("orders table", "customers table", "events table", "invoices table"),
+            "second": ("products table", "regions table", "shipments table"),
+            "engine": ("Postgres", "SQLite", "MySQL"),
+        },
+        situations=(
+            "My SQL query joins the {table} with the {second} and returns duplicate rows.",
+            "A query on the {table} takes minutes in {engine}.",
+            "I need to move the {table} to {engine} without downtime.",
+            "Two {engine} transactions on the {table} wait for each other.",
+            "I have to count the rows of the {table} per week in SQL.",
+            "The {engine} backup of the {table} cannot be restored.",
+        ),
+        details=(
+            "There is an index on the {table}, but the query plan ignores it.",
+            "The {table} has a few hundred million rows.",
+            "A left join gives null columns.",
+            "The query runs fine on the test database.",
+            "Nobody may lock the {table} for long.",
+            "The schema was designed {years} years ago.",
+        ),
+        requests=(
+            "How do I write the query?",
+            "Which index does the database need?",
+            "How do I read the query plan?",
+            "Should I use a window function?",
+            "Can you explain the kinds of join?",
+            "How do I find out which query holds the lock?",
+        ),
+    ),
+    Topic(
+        "laptop trouble",
+        words={
+            "part": ("fan", "battery", "keyboard", "screen", "touchpad", "hard disk"),
+            "noise": ("gets very hot", "switches itself off", "freezes", "makes a grinding noise"),
+            "cause": ("after an update", "since it fell", "when I start a game", "on battery"),
+        },
+        situations=(
+            "My laptop {noise} {cause}.",
+            "The {part} of my laptop stopped working {cause}.",
+            "The laptop needs ages to start {cause}.",
+            "I want to replace the {part} of my laptop myself.",
+            "The laptop shows a blue screen {cause}.",
+            "My laptop no longer charges {cause}.",
+        ),
+        details=(
+            "I cleaned the {part} with compressed air.",
+            "The laptop is {years} years old.",
+            "The warranty has just run out.",
+            "The repair shop wanted more than the laptop is worth.",
+            "A restart helps for a few minutes.",
+            "All drivers are up to date.",
+        ),
+        requests=(
+            "Is the {part} broken?",
+            "How do I find out what is wrong with the laptop?",
+            "Is it worth repairing the laptop?",
+            "How do I save my files first?",
+            "Which laptop should I get instead?",
+            "Can I fix the laptop without a technician?",
+        ),
+    ),
+    Topic(
+        "home network",
+        words={
+            "device": ("television", "printer", "game console", "doorbell", "tablet"),
+            "place": ("bedroom", "attic", "basement", "garden", "kitchen"),
+        },
+        situations=(
+            "The wireless signal of my router does not reach the {place}.",
+            "My {device} keeps losing the wifi connection.",
+            "The internet in the {place} is slow every evening.",
+            "I bought a new router and the {device} cannot join the wifi.",
+            "The provider says the line is fine, yet the router reboots daily.",
+            "I want to give guests wifi without letting them see my {device}.",
+        ),
+        details=(
+            "The router stands in the {place}.",
+            "A cable to the router works perfectly.",
+            "There are many wifi networks in the building.",
+            "The speed test shows a tenth of what I pay the provider for.",
+            "I changed the wifi channel already.",
+            "The router firmware is the latest.",
+        ),
+        requests=(
+            "Do I need a mesh or a repeater?",
+            "How do I set up the router properly?",
+            "What can I demand from the provider?",
+            "Which wifi channel is the best?",
+            "How do I connect the {device}?",
+            "Can you walk me through the router settings?",
+        ),
+    ),
+    Topic(
+        "spreadsheet",
+        words={
+            "sheet": ("budget sheet", "time sheet", "stock list", "grade book", "guest list"),
+            "op": ("add up", "sort", "look up", "average", "highlight"),
+        },
+        situations=(
+            "I have a spreadsheet, a {sheet}, and want to {op} a column by month.",
+            "The formula in my {sheet} shows an error instead of a number.",
+            "My spreadsheet treats the dates in the {sheet} as text.",
+            "I need to {op} cells across two sheets of a spreadsheet.",
+            "The pivot table of my {sheet} misses the new rows.",
+            "Opening the {sheet} takes forever since I added formulas.",
+        ),
+        details=(
+            "The columns have headers in the first row.",
+            "Some cells of the column are empty.",
+            "I copied the formula down the whole column.",
+            "My colleague uses another spreadsheet program.",
+            "There is one sheet per month.",
+            "I do not know macros.",
+        ),
+        requests=(
+            "Which formula do I need?",
+            "How do I {op} only the visible cells?",
+            "Can a pivot table do that?",
+            "How do I make the spreadsheet faster?",
+            "What does the error in the cell mean?",
+            "Please give me the formula for the column.",
+        ),
+    ),
+    Topic(
+        "essay writing",
+        words={
+            "text": ("essay", "article", "obituary", "editorial", "opinion piece"),
+            "theme": ("city life", "the sea", "public transport", "old maps", "friendship"),
+        },
+        situations=(
+            "I am writing an {text} about {theme} and the introduction is dull.",
+            "My tutor says that the paragraphs of my {text} lack a thread.",
+            "I have to shorten my {text} about {theme} by a third.",
+            "I need a title for an {text} about {theme}.",
+            "My {text} repeats the same words in every paragraph.",
+            "I cannot find a conclusion for my {text} on {theme}.",
+        ),
+        details=(
+            "The introduction starts with a quotation.",
+            "It has to be handed in by {day}.",
+            "The reader knows nothing about {theme}.",
+            "My sentences tend to be long.",
+            "The tone should be formal yet warm.",
+            "The first draft took me {weeks} weeks.",
+        ),
+        requests=(
+            "How can I make the introduction livelier?",
+            "Please suggest an outline for the {text}.",
+            "Which paragraphs would you cut?",
+            "Could you give me three titles?",
+            "How do I write a good conclusion?",
+            "Can you suggest better transitions?",
+        ),
+    ),
+)

@@ -1,0 +1,86 @@
+"""Email addresses, links and street addresses, plain and disguised."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynaserve.canarybench.redaction.contact import addresses, emails, urls
+
+
+def found(layer: object, text: str) -> list[str]:
+    return [text[span.start : span.end] for span in layer(text)]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ada@example.com",
+        "ada.quill+x@mail.example.co.uk",
+        "ADA_QUILL%x@EXAMPLE.COM",
+        "ada@localhost",
+        "ada at example dot com",
+        "ada dot quill at example dot com",
+        "ada@example dot com",
+        "ada [at] example [dot] com",
+        "ada(at)example(dot)com",
+        "ada @ example.com",
+        "ada@ example.com",
+        "ada%40example%2ecom",
+        "ada&#64;example.com",
+        "ada＠example.com",
+        "a\u200bda@exam\u200bple.com",
+        "jürgen@bücher.example",
+        "a" * 300 + "@example.com",
+        "ada@one.example@two.example",
+    ],
+)
+def test_an_email_address_is_found_whole(address: str) -> None:
+    for text in (address, f"Write to {address}, please", f"<{address}>", f'"{address}"'):
+        where = text.index(address)
+        covered = {at for span in emails(text) for at in range(span.start, span.end)}
+        assert covered == set(range(where, where + len(address)))
+
+
+@pytest.mark.parametrize("text", ["@ada", "5 @ 3 each", "meet at noon", "at the dot", "ada@", "@"])
+def test_a_sign_alone_is_no_email_address(text: str) -> None:
+    assert found(emails, text) == []
+
+
+def test_links_end_before_punctuation() -> None:
+    text = "See https://example.com/a?b=c#d, (www.example.org) or HTTP://X.example."
+    assert found(urls, text) == [
+        "https://example.com/a?b=c#d",
+        "www.example.org",
+        "HTTP://X.example",
+    ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "4821 Fennimore Lane",
+        "4821 Fennimore Lane, Brindlewick, OH 43127",
+        "12 Old Mill Rd., Apt 4B, Dover, OH 43127-1234",
+        "77B Ocean View Blvd #12, Eastvale",
+        "200 5th Avenue, Northquay",
+        "4821 FENNIMORE LANE",
+        "4821 fennimore lane",
+        "P.O. Box 1234",
+        "Lindenweg 12",
+        "Lange Stra\u00dfe 5, 80331 Musterstadt".removeprefix("Lange "),
+        "12 rue des Lilas",
+    ],
+)
+def test_a_street_address_is_found_whole(address: str) -> None:
+    assert found(addresses, f"It is {address}")[0] == address
+
+
+def test_a_british_postcode_is_found() -> None:
+    assert found(addresses, "near ZZ9 9ZZ.") == ["ZZ9 9ZZ"]
+
+
+@pytest.mark.parametrize(
+    "text", ["5 years on the road", "2 cats in my way", "I took 3 Big Steps", "the 12 Streets band"]
+)
+def test_a_number_and_a_street_word_are_no_address(text: str) -> None:
+    assert found(addresses, text) == []
