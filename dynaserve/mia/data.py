@@ -25,6 +25,8 @@ FEWEST_SHADOWS = 2
 _NEIGHBORS = "neighbor_logits"
 _SHADOW_NEIGHBORS = "shadow_neighbor_logits"
 _QUERIES = "neighbor_queries"
+_OF_OTHER_ROWS = ("held_out_logits", "held_out_labels", "shadow_held_out_logits", "random_logits")
+"""What a training run saves beside, for defenses to be fitted on; no audit reads it."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def load(path: str | Path) -> AuditData:
 
     Names: ``logits``, ``labels``, ``member``; if there are any ``shadow_logits``,
     ``shadow_member``, ``queries``, ``neighbor_logits``, ``shadow_neighbor_logits``,
-    ``neighbor_queries``, the last three also as ``neighbor_logits_SIZE`` and so on.
+    ``neighbor_queries``, the last three also as ``neighbor_logits_SIZE`` and so on. What a
+    `ShadowRun` saves beside these, about other rows, is passed over.
 
     Raises
     ------
@@ -150,6 +153,8 @@ def load(path: str | Path) -> AuditData:
     arrays = _read(Path(path))
     arguments: dict[str, Any] = {}
     for name, array in arrays.items():
+        if name in _OF_OTHER_ROWS:
+            continue
         key, size = _split(name, path)
         if key in (_NEIGHBORS, _SHADOW_NEIGHBORS, _QUERIES):
             arguments.setdefault(key, {})[size] = array

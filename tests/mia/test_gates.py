@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dynaserve.mia.gates import Gate
+from tests.mia.report.audits import defended_audit, made_audit, result
+
+AUDIT = defended_audit()
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("lira_online.auc", 0.64),
+        ("lira_online@near50.auc", 0.68),
+        ("lira_online.balanced_accuracy", 0.59),
+        ("lira_online.best_balanced_accuracy", 0.61),
+        ("lira_online.tpr_at_1pct_fpr", 0.24),
+        ("lira_online.tpr_at_01pct_fpr", 0.12),
+        ("lira_online_auc", 0.68),
+        ("lira_auc", 0.70),
+        ("lira_best_balanced_accuracy", 0.67),
+        ("lira_balanced_accuracy", 0.65),
+        ("lira_tpr_at_1pct_fpr", 0.30),
+        ("loss_auc", 0.62),
+        ("worst_auc", 0.70),
+        ("worst_tpr_at_01pct_fpr", 0.15),
+        ("floor", 0.66),
+        ("floor@1", 0.62),
+        ("scores_add", 0.04),
+        ("scores_add@1", 0.02),
+        ("total", 0.70),
+        ("total@1", 0.64),
+        ("accuracy_loss", 0.01),
+        ("ece", 0.02),
+        ("midput", 0.137),
+    ],
+)
+def test_every_metric_is_found_by_its_name(metric, value):
+    outcome = Gate.parse(f"{metric}>0.5").check(AUDIT)
+    assert outcome.value == pytest.approx(value)
+    assert outcome.failed == (outcome.value > 0.5)
+
+
+def test_the_short_name_of_lira_leaves_out_lira_on_the_label():
+    audit = made_audit([result("label_lira", 0.9), result("lira_online", 0.6)])
+    assert Gate.parse("lira_auc>0.7").check(audit).value == 0.6
+
+
+@pytest.mark.parametrize(
+    ("expression", "failed"),
+    [
+        ("midput>0.137", False),
+        ("midput>=0.137", True),
+        ("midput<0.137", False),
+        ("midput<=0.137", True),
+        ("midput > .1", True),
+        ("  midput<13.8%  ", True),
+        ("midput<13.6 %", False),
+        ("midput>1", False),
+    ],
+)
+def test_operators_and_limits(expression, failed):
+    outcome = Gate.parse(expression).check(AUDIT)
+    assert outcome.failed is failed
+    assert outcome.expression == expression.strip()
+    assert str(outcome).endswith("(measured 0.137)")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["", "lira_auc", "lira_auc=0.6", "lira_auc==0.6", "0.6<lira_auc", "lira_auc>", "a>b",
+     "lira_auc>nan", "lira_auc>-1", "lira_auc>1e3", "lira_auc>0.6 or floor>0.5", "lira auc>1"],
+)  # fmt: skip
+def test_what_is_no_expression_is_refused(expression):
+    with pytest.raises(ValueError, match="such as lira_auc>"):
+        Gate.parse(expression)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["lira", "nonsense_auc", "lira.auc", "lira_online.area", "lira_online@100_auc", "worst",
+     "worst.auc", "ece@1", "floor.auc", "label_auc.auc", "_auc", "__class__", "lira_online@100"],
+)  # fmt: skip
+def test_a_metric_that_no_audit_has_is_refused_before_any_audit(metric):
+    with pytest.raises(ValueError, match=r"no metric .*known are worst_auc"):
+        Gate.parse(f"{metric}>0.5")
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("rmia_auc", "'rmia_auc' was not tested; tested were gap, label_lira"),
+        ("lira_online@100.auc", "'lira_online@100.auc' was not tested"),
+        ("floor@100", "form '100' was not tested; tested were 1, near50"),
+    ],
+)
+def test_what_was_not_tested_is_an_error_and_no_pass(metric, message):
+    with pytest.raises(ValueError, match=message):
+        Gate.parse(f"{metric}>0.5").check(AUDIT)
+
+
+def test_a_rate_that_means_nothing_with_so_few_rows_is_an_error():
+    few = made_audit([result("gap", 0.6, non_members=99), result("loss", 0.7, non_members=99)])
+    for metric in ("loss.tpr_at_1pct_fpr", "worst_tpr_at_01pct_fpr"):
+        with pytest.raises(ValueError, match="means nothing with so few non-members"):
+            Gate.parse(f"{metric}>0.5").check(few)
+    assert Gate.parse("loss.auc>0.5").check(few).failed
+
+
+def test_accuracy_that_is_gained_is_a_negative_loss():
+    gained = replace(AUDIT, accuracy_after=0.83)
+    assert Gate.parse("accuracy_loss>0").check(gained).failed is False
+    assert Gate.parse("accuracy_loss<0").check(gained).failed is True
