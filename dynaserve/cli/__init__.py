@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from dynaserve.cli import calibrate, info, serve
+from dynaserve.cli import (
+    audit,
+    calibrate,
+    canary,
+    info,
+    reproduce_canarybench,
+    reproduce_dynanoise,
+    serve,
+    tune,
+)
 
 app = typer.Typer(
     name="dynaserve",
@@ -21,7 +30,19 @@ app = typer.Typer(
 )
 app.command(epilog=serve.EPILOG)(serve.serve)
 app.command(epilog=calibrate.EPILOG)(calibrate.calibrate)
+app.command(epilog=audit.EPILOG)(audit.audit)
+app.command(epilog=tune.EPILOG)(tune.tune)
+app.add_typer(canary.app)
 app.command(epilog=info.EPILOG)(info.info)
+
+reproduce = typer.Typer(
+    name="reproduce",
+    help="Run a paper's experiment, and print its table beside ours.",
+    no_args_is_help=True,
+)
+reproduce.command(epilog=reproduce_dynanoise.EPILOG)(reproduce_dynanoise.dynanoise)
+reproduce.command(epilog=reproduce_canarybench.EPILOG)(reproduce_canarybench.canarybench)
+app.add_typer(reproduce)
 
 
 def _print_version(wanted: bool) -> None:

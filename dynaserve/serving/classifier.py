@@ -8,14 +8,12 @@ of the model (``batching``), release through the defense (``decorator``). Logits
 
 from __future__ import annotations
 
-import os
 from http import HTTPStatus
 from typing import Annotated, Any, cast
 
 import bentoml
 import numpy as np
 import orjson
-from bentoml._internal.utils.analytics.usage_stats import do_not_track
 from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,10 +29,6 @@ from dynaserve.serving.models import UnscoredError, load_model
 from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
 from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.settings import ServeSettings, SettingsError
-
-# BentoML reports what is served unless told otherwise, and remembers whether it was told.
-os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
-do_not_track.cache_clear()
 
 CLIENT_CLOSED_REQUEST = 499
 """What nginx calls it; nobody is left to read it but the metrics."""

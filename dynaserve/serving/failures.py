@@ -24,6 +24,10 @@ except ModuleNotFoundError as missing:
 T = TypeVar("T")
 
 
+class FailedError(Exception):
+    """Something failed; the message says what and where, quotes nothing, and is for the log."""
+
+
 def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ...] = ()) -> T:
     """Return ``call()``; on failure raise without the message, the cause or the data.
 
@@ -49,7 +53,30 @@ def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ..
     except passing:
         raise
     except Exception as error:
-        trail = "".join(traceback.format_tb(error.__traceback__)[1:])
-        failure = f"{what} failed with {type(error).__name__}; its message is withheld\n{trail}"
+        failure = withheld(what, error)
     # Outside the except block, so that the new exception does not refer to the old one.
     raise BentoMLException(failure, error_code=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def contained(what: str, call: Callable[[], T], passing: tuple[type[Exception], ...] = ()) -> T:
+    """Return ``call()``; whatever else than ``passing`` it raises becomes a `FailedError`.
+
+    Stricter than `guarded`: no author chose an answer, and an exit would end the worker.
+    """
+    try:
+        return call()
+    except passing:
+        raise
+    except BaseException as error:
+        failure = withheld(what, error)
+    # Outside the except block, so that the new exception does not refer to the old one.
+    raise FailedError(failure)
+
+
+def withheld(what: str, error: BaseException) -> str:
+    """Return what may be said of a failure: its type, and the lines of code it passed through.
+
+    The line that caught it is left out.
+    """
+    trail = "".join(traceback.format_tb(error.__traceback__)[1:])
+    return f"{what} failed with {type(error).__name__}; its message is withheld\n{trail}"

@@ -8,12 +8,15 @@ before anything counts them. It may not read a request beyond its path.
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
 
 import bentoml
 from bentoml._internal import server
+from bentoml._internal.utils.analytics.usage_stats import do_not_track
 from bentoml._internal.utils.uri import join_paths
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,6 +24,10 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
+
+# BentoML reports what is served unless told otherwise, and remembers whether it was told.
+os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
+do_not_track.cache_clear()
 
 ASSETS = Path(server.__file__).with_name("static_content")
 """The copy of Swagger UI that BentoML ships."""
@@ -59,6 +66,13 @@ class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SD
         """The description in the API document; BentoML's own is about BentoML."""
         return self.description or ""
 
+    def named_things(self) -> list[Route]:
+        """Routes with a name in their paths, below the prefix; nothing counts what was asked for.
+
+        Their endpoints must answer whatever happens: BentoML is not there to catch it.
+        """
+        return []
+
     def to_asgi(self, is_main: bool = True) -> Starlette:
         """Return BentoML's app behind ``KnownPaths``, with our page in place of its own."""
         app = cast("Starlette", super().to_asgi(is_main=is_main))
@@ -66,7 +80,8 @@ class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SD
             theirs = {"index", "static_content", "assets"}
             kept = [route for route in app.routes if getattr(route, "name", "") not in theirs]
             app.router.routes[:] = [*kept, *page_routes(self.path_prefix)]
-        app.add_middleware(KnownPaths)  # outside of the ones that BentoML knows, its metrics too
+        # Outside of the ones that BentoML knows, its metrics too.
+        app.add_middleware(KnownPaths, named_things=self.named_things() if is_main else [])
         return app
 
 
@@ -90,17 +105,34 @@ async def asset(name: str, _: Request) -> Response:
 
 
 class KnownPaths:
-    """ASGI middleware: 404 for what no route of the app takes, at once and in one form."""
+    """ASGI middleware: 404 for what no route of the app takes, at once and in one form.
 
-    def __init__(self, app: ASGIApp) -> None:
+    ``named_things`` are routes that it answers itself.
+    """
+
+    def __init__(self, app: ASGIApp, named_things: Sequence[Route] = ()) -> None:
         self.app = app
+        self.named_things = named_things
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a known path on."""
         answer = self.app
-        if scope["type"] != "lifespan" and not is_known(scope):
+        if scope["type"] == "http" and (found := self.named(scope)):
+            answer = found
+        elif scope["type"] != "lifespan" and not is_known(scope):
             answer = WebSocketClose() if scope["type"] == "websocket" else NOTHING
         await answer(scope, receive, send)
+
+    def named(self, scope: Scope) -> ASGIApp | None:
+        """Return what answers for the route that takes the path, if one does."""
+        for route in self.named_things:
+            match, found = route.matches(scope)
+            if match is Match.PARTIAL:
+                return JSONResponse({"error": "not by this method"}, HTTPStatus.METHOD_NOT_ALLOWED)
+            if match is Match.FULL:
+                scope.update(found)
+                return route.app
+        return None
 
 
 def is_known(scope: Scope) -> bool:

@@ -106,16 +106,11 @@ async def read_inputs(request: Unread, limits: Limits) -> Any:
     RefusedError
         The body is not one JSON object with the one field ``inputs``.
     """
-    if request.media_type.split(";")[0].strip().lower() != "application/json":
-        raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
-    body = bytearray()
-    async for chunk in request.chunks:
-        body += chunk
-        if len(body) > limits.max_bytes:
-            raise TooLargeError(
-                f"the body is longer than {limits.max_bytes} bytes; send fewer rows "
-                f"(at most {limits.max_rows}), or shorter numbers"
-            )
+    body = await read_body(
+        request,
+        limits.max_bytes,
+        f"send fewer rows (at most {limits.max_rows}), or shorter numbers",
+    )
     if limits.max_lists is not None and body.count(b"[") > limits.max_lists:
         raise TooLargeError(
             f"the body holds more lists than {limits.max_rows} rows do; send at most "
@@ -123,16 +118,44 @@ async def read_inputs(request: Unread, limits: Limits) -> Any:
         )
     if body.count(b"{") > 1:  # as many objects as the body has room for would fill memory too
         raise RefusedError(ONE_OBJECT)
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise RefusedError(
-            f"malformed JSON at line {error.lineno}, column {error.colno} (NaN, Infinity and "
-            'numbers past 1.8e308 are not JSON); send {"inputs": [[...], ...]}'
-        ) from None
+    document = parse(
+        body,
+        '(NaN, Infinity and numbers past 1.8e308 are not JSON); send {"inputs": [[...], ...]}',
+    )
     if not isinstance(document, dict) or set(document) != {"inputs"}:
         raise RefusedError(ONE_OBJECT)
     return document["inputs"]
+
+
+async def read_body(request: Unread, max_bytes: int, advice: str) -> bytearray:
+    """Return the body of a JSON request, unparsed.
+
+    Raises
+    ------
+    MediaTypeError
+        The sender says that the body is something else.
+    TooLargeError
+        The body is longer than ``max_bytes``, and the rest of it stays unread; the message ends
+        with ``advice``.
+    """
+    if request.media_type.split(";")[0].strip().lower() != "application/json":
+        raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
+    body = bytearray()
+    async for chunk in request.chunks:
+        body += chunk
+        if len(body) > max_bytes:
+            raise TooLargeError(f"the body is longer than {max_bytes} bytes; {advice}")
+    return body
+
+
+def parse(body: bytes | bytearray, advice: str) -> Any:
+    """Return a JSON document; a refusal says where it is malformed, then ``advice``."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RefusedError(
+            f"malformed JSON at line {error.lineno}, column {error.colno} {advice}"
+        ) from None
 
 
 def read_rows(

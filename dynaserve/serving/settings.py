@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing_extensions import Self
 
 PREFIX = "DYNASERVE_"
 
@@ -20,7 +22,38 @@ class SettingsError(ValueError):
     """A setting that cannot be served; the message says which one and what would be right."""
 
 
-class ServeSettings(BaseModel):
+class Settings(BaseModel):
+    """Settings that the environment holds, each as ``DYNASERVE_`` and its name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Read ``DYNASERVE_SOURCE``, ``DYNASERVE_DEFENSE``, ...; unset or empty is the default.
+
+        Raises
+        ------
+        SettingsError
+            A variable does not hold what its setting needs.
+        """
+        environment = os.environ if environment is None else environment
+        found = {name: environment.get(variable(name)) for name in cls.model_fields}
+        try:
+            return cls.model_validate({name: text for name, text in found.items() if text})
+        except ValidationError as error:
+            problem = error.errors(include_input=False, include_url=False)[0]
+            raise SettingsError(f"{variable(str(problem['loc'][0]))}: {problem['msg']}") from None
+
+    def to_environment(self) -> dict[str, str]:
+        """Return the variables that ``from_environment`` turns into these settings again.
+
+        A setting of None becomes the empty string, so that it also overrides an inherited
+        variable.
+        """
+        return {variable(name): text_of(value) for name, value in self.model_dump().items()}
+
+
+class ServeSettings(Settings):
     """How to serve one classifier.
 
     Attributes
@@ -47,8 +80,6 @@ class ServeSettings(BaseModel):
     True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
     source: str | None = None
     defense: str = "dynanoise"
     trust_pickle: bool = False
@@ -57,34 +88,56 @@ class ServeSettings(BaseModel):
     max_bytes: int | None = Field(default=None, ge=1)
     workers: int = Field(default=1, ge=1)
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServeSettings:
-        """Read ``DYNASERVE_SOURCE``, ``DYNASERVE_DEFENSE``, ...; unset or empty is the default.
-
-        Raises
-        ------
-        SettingsError
-            A variable does not hold what its setting needs.
-        """
-        environment = os.environ if environment is None else environment
-        found = {name: environment.get(variable(name)) for name in cls.model_fields}
-        try:
-            return cls.model_validate({name: text for name, text in found.items() if text})
-        except ValidationError as error:
-            problem = error.errors(include_input=False, include_url=False)[0]
-            raise SettingsError(f"{variable(str(problem['loc'][0]))}: {problem['msg']}") from None
-
     def to_environment(self) -> dict[str, str]:
-        """Return the variables that ``from_environment`` turns into these settings again.
-
-        Paths are made absolute, since a server changes its working directory; a setting of
-        None becomes the empty string, so that it also overrides an inherited variable.
-        """
-        values = self.model_dump() | {
-            "source": absolute(self.source),
-            "defense": absolute(self.defense),
+        """Return the variables, with absolute paths: a server changes its working directory."""
+        return super().to_environment() | {
+            variable("source"): text_of(absolute(self.source)),
+            variable("defense"): text_of(absolute(self.defense)),
         }
-        return {variable(name): text_of(value) for name, value in values.items()}
+
+
+class SummariesSettings(Settings):
+    """How to serve summaries of conversations.
+
+    Attributes
+    ----------
+    summarizer : str
+        ``keyword`` or ``extractive``, where the service does not bring one of its own.
+    k_min : int
+        Fewest different users behind anything that is published.
+    quote_letters : int
+        Letters and digits in a row that an answer may not share with the conversations of fewer
+        than ``k_min`` users; 32 are about 40 characters, or 8 words, of English.
+    max_bytes : int
+        Most bytes in the body of one request.
+    max_conversations : int
+        Most conversations in one request.
+    max_characters : int
+        Most characters in one text.
+    max_values : int
+        Most different emails, phones, cards and the like in the texts of one request; the audit
+        looks for each.
+    max_audits : int
+        Most audit reports that are kept.
+    audit_seconds : int
+        How long one is kept.
+    threads : int
+        Requests that one worker works on at a time; more wait.
+    workers : int
+        Server processes.
+    """
+
+    summarizer: Literal["keyword", "extractive"] = "keyword"
+    k_min: int = Field(default=25, ge=2)
+    quote_letters: int = Field(default=32, ge=12)
+    max_bytes: int = Field(default=8 * 2**20, ge=1)
+    max_conversations: int = Field(default=10_000, ge=1)
+    max_characters: int = Field(default=20_000, ge=1)
+    max_values: int = Field(default=20_000, ge=1)
+    max_audits: int = Field(default=1000, ge=1)
+    audit_seconds: int = Field(default=24 * 3600, ge=1)
+    threads: int = Field(default=2, ge=1)
+    workers: int = Field(default=1, ge=1)
 
 
 def variable(name: str) -> str:

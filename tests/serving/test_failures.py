@@ -5,7 +5,7 @@ from http import HTTPStatus
 import pytest
 from bentoml.exceptions import BentoMLException, InvalidArgument
 
-from dynaserve.serving.failures import guarded
+from dynaserve.serving.failures import FailedError, contained, guarded
 
 SECRET = "4711"
 
@@ -48,3 +48,24 @@ def test_a_failure_of_a_kind_that_quotes_nothing_passes_where_it_is_named() -> N
 
 def test_success_passes_the_value_through() -> None:
     assert guarded("the model", lambda: 5) == 5
+
+
+@pytest.mark.parametrize(
+    "error",
+    [KeyError(SECRET), InvalidArgument(SECRET), SystemExit(SECRET), KeyboardInterrupt(SECRET)],
+)
+def test_contained_lets_nothing_pass_that_was_not_named(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(FailedError, match="the work failed with") as caught:
+        contained("the work", fail)
+    assert SECRET not in str(caught.value)
+    assert "in fail" in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_contained_returns_what_came_and_passes_what_was_named() -> None:
+    assert contained("the work", lambda: 3) == 3
+    with pytest.raises(KeyError):
+        contained("the work", lambda: choke(SECRET), (KeyError,))

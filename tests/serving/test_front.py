@@ -6,6 +6,9 @@ from typing import Any
 import bentoml
 import pytest
 from bentoml.exceptions import InvalidArgument
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from dynaserve.serving.front import FrontedService, KnownPaths
 
@@ -16,6 +19,19 @@ class Echo:
         if not text:
             raise InvalidArgument("empty")
         return text
+
+
+class WithThings(FrontedService):
+    def named_things(self) -> list[Route]:
+        def thing(request: Request) -> PlainTextResponse:
+            return PlainTextResponse(request.path_params["name"])
+
+        return [Route("/things/{name}", thing, methods=["GET"])]
+
+
+@pytest.fixture(scope="module")
+def things(start: Any) -> Any:
+    return start(bentoml.service(service_class=WithThings, metrics={"enabled": False})(Echo))
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +90,16 @@ def test_an_unknown_path_is_not_found_and_not_repeated(client: Any, path: str) -
 def test_unknown_paths_are_answered_before_anything_that_counts_them(client: Any) -> None:
     assert client.app.user_middleware[0].cls is KnownPaths
     assert len(client.app.user_middleware) > 1
+
+
+def test_things_with_names_are_answered_outside_of_what_counts_paths(things: Any) -> None:
+    assert things.request("GET", "/things/4711").text == "4711"
+    assert things.app.user_middleware[0].cls is KnownPaths
+    answer = things.request("DELETE", "/things/4711")
+    assert answer.status_code == 405
+    assert "4711" not in answer.text
+    assert things.request("GET", "/things/4711/4712").status_code == 404
+    assert things.post("/echo", json={"text": "x"}).text == "x"
 
 
 def test_a_websocket_to_an_unknown_path_is_closed(client: Any) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.serving.settings import ServeSettings, SettingsError
+from dynaserve.serving.settings import ServeSettings, SettingsError, SummariesSettings
 
 
 def test_settings_survive_the_trip_through_the_environment() -> None:
@@ -22,6 +22,22 @@ def test_a_setting_of_none_overrides_an_inherited_variable() -> None:
     inherited = {"DYNASERVE_SOURCE": "other.skops", "DYNASERVE_MAX_BYTES": "5"}
     environment = inherited | ServeSettings().to_environment()
     assert ServeSettings.from_environment(environment) == ServeSettings()
+
+
+def test_settings_of_the_summaries_survive_it_too() -> None:
+    settings = SummariesSettings(
+        summarizer="extractive", k_min=7, quote_letters=40, max_values=3, workers=2
+    )
+    assert SummariesSettings.from_environment(settings.to_environment()) == settings
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("DYNASERVE_K_MIN", "1"), ("DYNASERVE_SUMMARIZER", "all"), ("DYNASERVE_QUOTE_LETTERS", "5")],
+)
+def test_summaries_that_would_protect_nobody_are_a_wrong_setting(variable: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{variable}: "):
+        SummariesSettings.from_environment({variable: value})
 
 
 def test_nothing_set_is_the_embedded_default_with_keyed_noise() -> None:
