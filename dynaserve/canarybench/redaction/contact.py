@@ -32,10 +32,11 @@ _STREET_TYPE = (
 )
 _SMALL_WORD = r"(?:a|an|and|at|by|for|from|in|my|of|off|on|or|our|per|the|to|up|with)\b"
 _NO_LETTER = r"(?![^\W\d_])"
+_IN_NAME = r"[^\s\d,;:!?()\[\]{}<>\"@#/\\]{0,30}"  # of a street, which holds no digits
 _PLACE = r"[A-Z][\w'\u2019.-]{1,30}"
 _ADDRESS = re.compile(
     r"\d(?<!\d\d)\d{0,5}[A-Za-z]?,?\s{1,3}(?:"
-    rf"(?:(?:[A-Z]|\d{{1,3}}(?:st|nd|rd|th)\b)[\w'\u2019.-]{{0,30}}\s{{1,3}}){{1,4}}(?i:{_STREET_TYPE}){_NO_LETTER}\.?"
+    rf"(?:(?:[A-Z]{_IN_NAME}|\d{{1,3}}(?:st|nd|rd|th)\b)\s{{1,3}}){{1,4}}(?i:{_STREET_TYPE}){_NO_LETTER}\.?"
     rf"|(?:(?!{_SMALL_WORD})[a-z][a-z'.-]{{2,30}}\s{{1,3}}){{1,2}}{_STREET_TYPE}{_NO_LETTER}\.?"
     rf"|(?i:rue|avenue|boulevard|place|via|calle|rua)\s{{1,3}}(?:[\w'\u2019.-]{{1,30}}\s?){{1,4}}"
     r")"

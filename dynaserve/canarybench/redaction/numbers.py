@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dynaserve.canarybench.canaries import iban_remainder, luhn_holds
+from dynaserve.canarybench.checksums import iban_remainder, luhn_holds
 from dynaserve.canarybench.redaction.span import Span
 
 FEWEST_DIGITS = 7
@@ -112,8 +112,12 @@ def _is_phone(first: str, digits: str) -> bool:
 
 
 def _is_valid(number: str, region: str | None) -> bool:
-    import phonenumbers  # noqa: PLC0415 - the canary extra
-
+    try:
+        import phonenumbers  # noqa: PLC0415 - the canary extra
+    except ImportError as error:
+        raise ImportError(
+            'redaction needs phonenumbers: pip install "dynaserve[canary]"'
+        ) from error
     try:
         return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
     except phonenumbers.NumberParseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -31,14 +32,19 @@ _PHRASE = re.compile(
 )
 
 _CUES = ("pass", "pin", "code", "phrase", "word", "answer", "secret", "token", "key")
-_CUED = re.compile(
+_CUE = re.compile(
     r"(?<![^\W\d_])(?<!\[)(?:pass\s?(?:word|phrase|code)|pin|code\s?word|recovery\s(?:code|phrase)"
     r"|secret|token"
-    r"|security\s(?:word|phrase|answer|code)|api\skey)\b[^.!?\n\"']{0,24}?"
-    r"(?:\bis\b|\bwas\b|[:=])\s{0,3}"
-    r"(?:[\"'\u201c\u2018](?P<quoted>[^\"'\u201d\u2019\n\[\]]{3,80})"
-    r"|(?P<bare>(?=[^\s\d_!@#$%^&*=-]{0,30}[\d_!@#$%^&*=-])[^\s\[\]\"']{3,64}))",
+    r"|security\s(?:word|phrase|answer|code)|api\skey)\b",
     re.IGNORECASE,
+)
+_AFTER_CUE = re.compile(r"[^.!?\n\"']{0,27}")
+_SIGN = re.compile(r"(?:\b(?:is|was)\b|[:=])\s{0,3}", re.IGNORECASE)
+_MOST_SIGNS = 2
+"""After a cue, as in "my pin is: 4821"; more would make every cue costly."""
+_CUED = re.compile(
+    r"[\"'\u201c\u2018](?P<quoted>[^\"'\u201d\u2019\n\[\]]{3,80})"
+    r"|(?P<bare>(?=[^\s\d_!@#$%^&*=-]{0,30}[\d_!@#$%^&*=-])[^\s\[\]\"']{3,64})"
 )
 
 
@@ -71,7 +77,12 @@ def cued_secrets(text: str) -> Iterator[Span]:
     lowered = text.lower()
     if not any(cue in lowered for cue in _CUES):
         return
-    for match in _CUED.finditer(text):
-        group = "quoted" if match["quoted"] is not None else "bare"
-        secret = match[group].rstrip(".,;:!?)")
-        yield Span(match.start(group), match.start(group) + len(secret), "SECRET")
+    for cue in _CUE.finditer(text):
+        after = _AFTER_CUE.match(text, cue.end())
+        signs = _SIGN.finditer(text, cue.end(), after.end() if after else cue.end())
+        for sign in itertools.islice(signs, _MOST_SIGNS):
+            if found := _CUED.match(text, sign.end()):
+                group = "quoted" if found["quoted"] is not None else "bare"
+                secret = found[group].rstrip(".,;:!?)")
+                yield Span(found.start(group), found.start(group) + len(secret), "SECRET")
+                break
