@@ -8,6 +8,7 @@ what cannot be read, or would show nothing, is an exception and never a pass.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from dynaserve.canarybench.baseline import Accepted
@@ -15,14 +16,20 @@ from dynaserve.canarybench.control import require_control
 from dynaserve.canarybench.exposure import exposures
 from dynaserve.canarybench.findings import Sorter, cluster_rate, tier_results
 from dynaserve.canarybench.indicators import count_indicators
-from dynaserve.canarybench.manifest import CanaryManifest
+from dynaserve.canarybench.manifest import SHORTEST_VALUE, CanaryManifest
 from dynaserve.canarybench.matching import Matcher
 from dynaserve.canarybench.pipeline import Release
 from dynaserve.canarybench.published import Membership, Publication, publication
 from dynaserve.canarybench.rates import Rate
 from dynaserve.canarybench.report import ClusterResult, Report, Suppressed
-from dynaserve.canarybench.search import Find, Places, search
-from dynaserve.canarybench.serialized import Format, NothingToCheck, Serialized, read_release
+from dynaserve.canarybench.search import Find, Places, search, search_leaves
+from dynaserve.canarybench.serialized import (
+    Format,
+    Leaf,
+    NothingToCheck,
+    Serialized,
+    read_release,
+)
 
 
 class Auditor:
@@ -60,8 +67,13 @@ class Auditor:
         self._require_control(as_text=serialized.is_text)
         published = publication(serialized, self.manifest, clusters)
         finds = search(self._matcher, serialized)
-        report = _report(self.manifest, serialized, published, finds, frozenset(baseline))
-        if not report.leaks:
+        # Names of clusters that were held back are not in the release, yet in the report.
+        named = search_leaves(self._matcher, [Leaf((), name) for name in published.suppressed])
+        places = Places(serialized, (*finds, *named))
+        report = _report(
+            self.manifest, serialized, published, finds, places, baseline=frozenset(baseline)
+        )
+        if report.passed:
             _require_shown(serialized, published)
         return report
 
@@ -102,8 +114,8 @@ def audit_release(
     Raises
     ------
     NothingToCheck
-        If the release is empty, nothing was planted, or all clusters that hold canaries were
-        held back: no verdict is possible.
+        If the release is empty or shorter than any canary, nothing was planted, or all clusters
+        that hold canaries were held back: no verdict is possible.
     ReleaseError
         If the release cannot be read whole.
     ControlError
@@ -126,6 +138,9 @@ def _require_shown(release: Serialized, published: Publication) -> None:
     """Refuse to pass a release that publishes nothing in which a canary could have been."""
     if not any(leaf.text.strip() for leaf in release.leaves if not leaf.is_key):
         raise NothingToCheck("the release has keys and no values: there is nothing to audit")
+    letters = (sign for leaf in release.leaves for sign in leaf.text if sign.isalnum())
+    if len(list(islice(letters, SHORTEST_VALUE))) < SHORTEST_VALUE:
+        raise NothingToCheck("the release is shorter than any canary: none could have leaked")
     if not published.clusters:
         raise NothingToCheck("the release publishes no cluster: nothing could have leaked")
     if not published.at_risk:
@@ -137,11 +152,12 @@ def _report(
     release: Serialized,
     published: Publication,
     finds: Sequence[Find],
+    places: Places,
+    *,
     baseline: frozenset[Accepted],
 ) -> Report:
     tiers = tier_results(finds, manifest)
     gates = {tier.tier: tier.gates for tier in tiers}
-    places = Places(release, finds)
     sorter = Sorter(manifest, published, places, gates, baseline)
     planted = {canary.id for canary in manifest.canaries}
     results = sorter.results(find for find in finds if find.canary_id in planted)

@@ -23,10 +23,9 @@ from dynaserve.canarybench.pipeline import K_MIN, prepare
 from dynaserve.canarybench.planting import plant
 from dynaserve.canarybench.rates import Rate
 from dynaserve.canarybench.redaction import redact
-from dynaserve.canarybench.summarizers import Exemplars, Summarizer, keyword_summary
+from dynaserve.canarybench.summarizers import SUMMARIZERS
 
 CONVERSATIONS = 3000
-SUMMARIZERS: Mapping[str, Summarizer] = {"keyword": keyword_summary, "extractive": Exemplars()}
 DEFENSES = ("none", "k-min", "redaction", "both")
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from dynaserve.canarybench import words
 from dynaserve.canarybench.carriers import CARRIERS
+from dynaserve.canarybench.checksums import iban_remainder, luhn_holds
 
 Draw = random.Random
 _TRIES = 10_000
@@ -186,18 +187,6 @@ def _token(draw: Draw) -> str:
 
 def _alphanumeric(value: str) -> str:
     return "".join(filter(str.isalnum, value))
-
-
-def luhn_holds(digits: str) -> bool:
-    """Return whether a card number's check digit is right (ISO/IEC 7812-1, annex B)."""
-    doubled = (int(d) * 2 for d in digits[-2::-2])
-    return (sum(map(int, digits[::-2])) + sum(d // 10 + d % 10 for d in doubled)) % 10 == 0
-
-
-def iban_remainder(iban: str) -> int:
-    """Return the remainder mod 97 of an IBAN without spaces, 1 if it is right (ISO 13616)."""
-    turned = iban[4:] + iban[:4]
-    return int("".join(str(int(sign, 36)) for sign in turned)) % 97
 
 
 KINDS = {

@@ -109,7 +109,7 @@ def require_distinct(conversations: Sequence[Conversation]) -> None:
     for index, conversation in enumerate(conversations):
         if seen.setdefault(conversation.id, index) != index:
             first = seen[conversation.id]
-            raise ValueError(f"conversations: numbers {first} and {index} have the same id")
+            raise ValueError(f"conversations {first} and {index} have the same id")
 
 
 def _name(path: Path, line: int, row: dict[str, Any], name: str) -> str:

@@ -15,6 +15,7 @@ from dynaserve.canarybench.published import Cluster, Publication
 from dynaserve.canarybench.rates import Rate
 from dynaserve.canarybench.report import VERBATIM_TIERS, ClusterResult, Leak, TierResult
 from dynaserve.canarybench.search import Find, Places
+from dynaserve.canarybench.serialized import Leaf
 
 FALSE_POSITIVE_LIMIT = 1 / 1000
 """A tier that finds a larger share of the decoys is reported, but fails no audit."""
@@ -22,22 +23,37 @@ OUTSIDE = "outside-clusters"
 """The name of the result that holds leaks which no published cluster holds."""
 
 
-def tier_results(finds: Iterable[Find], manifest: CanaryManifest) -> tuple[TierResult, ...]:
+def tier_results(finds: Collection[Find], manifest: CanaryManifest) -> tuple[TierResult, ...]:
     """Return how each tier did on the canaries and, for its rate of false alarms, the decoys.
 
     The exact tier always gates: a decoy that stands in a release letter by letter is no mistake
-    of the matcher.
+    of the matcher. Nor is a decoy that shares its stretch with a canary that was found there:
+    many leaks of like values would otherwise look like many false alarms.
     """
     planted = {canary.id for canary in manifest.canaries}
+    leaked: dict[Leaf, list[tuple[int, int]]] = defaultdict(list)
+    for find in finds:
+        if find.canary_id in planted:
+            for leaf, start, end in find.stretches():
+                leaked[leaf].append((start, end))
     found: dict[Tier, set[str]] = {tier: set() for tier in Tier}
     for find in finds:
-        found[find.tier].add(find.canary_id)
+        if find.canary_id in planted or not _overlaps(find, leaked):
+            found[find.tier].add(find.canary_id)
     results = []
     for tier, ids in found.items():
         decoys = Rate(len(ids - planted), len(manifest.decoys))
         gates = tier == Tier.EXACT or not decoys.total or decoys.value <= FALSE_POSITIVE_LIMIT
         results.append(TierResult(tier, len(ids & planted), decoys, gates))
     return tuple(results)
+
+
+def _overlaps(find: Find, taken: Mapping[Leaf, list[tuple[int, int]]]) -> bool:
+    return any(
+        start < other_end and other_start < end
+        for leaf, start, end in find.stretches()
+        for other_start, other_end in taken.get(leaf, ())
+    )
 
 
 @dataclass(frozen=True)
@@ -67,8 +83,7 @@ class Sorter:
             for position, cluster in enumerate(self.published.clusters)
         ]
         if None in grouped:
-            content = [cluster.content for cluster in self.published.clusters]
-            outside = Cluster(OUTSIDE, None, content, frozenset())
+            outside = Cluster(OUTSIDE, None, self.published.document, frozenset())
             results.append(self._result(outside, OUTSIDE, grouped[None]))
         return tuple(results)
 

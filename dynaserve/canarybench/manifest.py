@@ -74,7 +74,7 @@ class CanaryManifest:
     decoys
         Values made like the canaries and planted nowhere: whatever finds one is wrong.
     seed
-        What the values were drawn from.
+        What the values were drawn from, and so as secret as they are.
     hash_key
         32 secret bytes, fresh for each planting, so that hashes in reports cannot be guessed
         from a list of likely values.
@@ -93,7 +93,7 @@ class CanaryManifest:
 
     canaries: tuple[Canary, ...]
     decoys: tuple[Canary, ...] = ()
-    seed: int = 0
+    seed: int = field(default=0, repr=False)
     hash_key: bytes = field(default_factory=lambda: secrets.token_bytes(_KEY_SIZE), repr=False)
 
     def __post_init__(self) -> None:

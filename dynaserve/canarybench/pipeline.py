@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dynaserve.canarybench.clustering import Clustering, Embedding, cluster
@@ -50,17 +50,7 @@ class Release:
     def serialized(self) -> bytes:
         """Return the release as JSON, UTF-8: all that is published, byte for byte."""
         document = {
-            "clusters": [
-                {
-                    "id": cluster.id,
-                    "title": cluster.title,
-                    "keywords": list(cluster.keywords),
-                    "summary": cluster.summary,
-                    "users": cluster.users,
-                    "conversations": cluster.conversations,
-                }
-                for cluster in self.clusters
-            ],
+            "clusters": [asdict(cluster) for cluster in self.clusters],
             "suppressed_clusters": len(self.suppressed),
             "coherence": None if math.isnan(self.coherence) else round(self.coherence, 4),
         }
@@ -151,8 +141,9 @@ def prepare(
     ignored = frozenset(uncounted)
     members = [[conversations[at] for at in group] for group in clustering.members]
     sizes = [_Size.of(group, ignored) for group in members]
-    shown = [number for number, size in enumerate(sizes) if size.least >= k_min]
-    held_back = [number for number, size in enumerate(sizes) if size.least < k_min]
+    # Who writes a conversation is one user, so there are as many conversations too.
+    shown = [number for number, size in enumerate(sizes) if size.users >= k_min]
+    held_back = [number for number, size in enumerate(sizes) if size.users < k_min]
     names = _names("cluster", shown) | _names("suppressed", held_back)
     return Prepared(
         groups=tuple(_groups([members[n] for n in shown], redact or str, k_min, ignored)),
@@ -208,10 +199,6 @@ class _Size:
     def of(cls, members: Sequence[Conversation], uncounted: frozenset[str]) -> _Size:
         counted = [member.user for member in members if member.id not in uncounted]
         return cls(len(set(counted)), len(counted))
-
-    @property
-    def least(self) -> int:
-        return min(self.users, self.conversations)
 
 
 def _names(prefix: str, numbers: Sequence[int]) -> dict[int, str]:

@@ -113,8 +113,12 @@ def _unsaid_values(kinds: list[str], texts: list[str], mint: CanaryMint) -> list
 
 def _said(values: list[str], suspects: Sequence[int], texts: list[str]) -> list[int]:
     """Return those of the suspected values that are in the texts, whatever their case."""
-    import ahocorasick  # noqa: PLC0415 - the canary extra
-
+    try:
+        import ahocorasick  # noqa: PLC0415 - the canary extra
+    except ImportError as error:
+        raise ImportError(
+            'planting needs pyahocorasick: pip install "dynaserve[canary]"'
+        ) from error
     automaton = ahocorasick.Automaton()
     for index in suspects:
         automaton.add_word(values[index].lower(), index)

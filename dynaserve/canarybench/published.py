@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dynaserve.canarybench.manifest import CanaryManifest
-from dynaserve.canarybench.serialized import Document, Members, Path, Serialized, Step
+from dynaserve.canarybench.serialized import Document, Members, Path, Serialized, Step, leaves_of
 
 Membership = Mapping[str, Iterable[str]]
 """Cluster id -> ids of its conversations."""
@@ -36,6 +36,8 @@ class Cluster:
 class Publication:
     """The clusters of a release."""
 
+    document: Document
+    """All that is published, in clusters or not."""
     clusters: tuple[Cluster, ...]
     suppressed: tuple[str, ...]
     """Ids of clusters that were held back."""
@@ -74,7 +76,8 @@ def publication(
 
     Its entries are those under ``clusters`` or ``summaries``, or the release itself if it is a
     list of objects or JSON lines; an entry is named by its ``id``, ``cluster_id`` or
-    ``cluster``, else by its position. An entry with a true ``suppressed`` counts as held back.
+    ``cluster``, else by its position. An entry with a true ``suppressed``, or whose members are
+    all empty but for its name, counts as held back.
 
     Raises
     ------
@@ -85,7 +88,8 @@ def publication(
     everything = frozenset(canary.id for canary in manifest.canaries)
     entries = _entries(release.document)
     if entries is None:
-        return Publication(_without_entries(release, planted), (), everything)
+        whole = _without_entries(release, planted)
+        return Publication(release.document, whole, (), everything)
     shown = [entry for entry in entries if not _held_back(entry[2])]
     known = [name for name, _, _ in entries] if planted is None else list(planted)
     if planted is not None:
@@ -104,7 +108,7 @@ def publication(
         at_risk = frozenset().union(*(cluster.canaries or () for cluster in clusters))
     published = {cluster.id for cluster in clusters}
     held = tuple(dict.fromkeys(name for name in known if name not in published))
-    return Publication(clusters, held, at_risk)
+    return Publication(release.document, clusters, held, at_risk)
 
 
 def _planted(
@@ -160,5 +164,11 @@ def _id(content: Document, position: int) -> str:
 
 
 def _held_back(content: Document) -> bool:
-    member = content.first("suppressed") if isinstance(content, Members) else None
-    return member is not None and member[1] == "true"
+    values = [content]
+    if isinstance(content, Members):
+        member = content.first("suppressed")
+        if member is not None and member[1] == "true":
+            return True
+        values = [value for name, value in content if name not in _IDS]
+    leaves = (leaf for value in values for leaf in leaves_of(value))
+    return bool(values) and not any(leaf.text.strip() for leaf in leaves if not leaf.is_key)

@@ -55,7 +55,12 @@ def canary_audit(request: pytest.FixtureRequest) -> Callable[..., Report]:
         manifest = _manifest(marked.get("manifest") if manifest is None else manifest)
         baseline = marked.get("baseline") if baseline is None else baseline
         accepted = () if baseline is None else load_baseline(baseline)
-        report = audit_release(manifest, release, baseline=accepted, **options)
+        try:
+            report = audit_release(manifest, release, baseline=accepted, **options)
+        except Exception as error:
+            # pytest shows the arguments of each call on the way to an error: the release itself.
+            del release
+            raise error.with_traceback(None) from None
         request.node.user_properties += [
             ("canary_rate", str(report.canary_rate)),
             ("cluster_rate", str(report.cluster_rate)),

@@ -1,7 +1,7 @@
 """Run the matcher over a whole release, and say where it found what without repeating it.
 
-Every leaf is searched, and the values once more without the keys between them, so that a value
-that was split over two fields is found too.
+Every leaf is searched, and then values and keys each by themselves, so that what was split over
+several fields, or over several names, is found too.
 """
 
 from __future__ import annotations
@@ -18,47 +18,58 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """One match: from ``start`` in the leaf ``first`` to somewhere in the leaf ``last``."""
+    """One match: from ``start`` in the first of ``leaves`` up to ``end`` in the last of them."""
 
     canary_id: str
     tier: Tier
-    first: Leaf
-    last: Leaf
+    leaves: tuple[Leaf, ...]
     start: int
+    end: int
+
+    @property
+    def first(self) -> Leaf:
+        """The leaf in which it begins."""
+        return self.leaves[0]
+
+    @property
+    def last(self) -> Leaf:
+        """The leaf in which it ends."""
+        return self.leaves[-1]
+
+    def stretches(self) -> Iterator[tuple[Leaf, int, int]]:
+        """Give what it covers of each leaf."""
+        for place, leaf in enumerate(self.leaves):
+            is_last = place == len(self.leaves) - 1
+            yield leaf, 0 if place else self.start, self.end if is_last else len(leaf.text)
 
 
 def search(matcher: Matcher, release: Serialized) -> list[Find]:
     """Return what the matcher finds in a release, each once."""
-    finds = dict.fromkeys(_search(matcher, release.leaves))
-    if any(leaf.is_key for leaf in release.leaves):
-        values = [leaf for leaf in release.leaves if not leaf.is_key]
-        split = [find for find in _search(matcher, values) if find.first is not find.last]
-        _drop_halves(finds, split)
+    finds = dict.fromkeys(search_leaves(matcher, release.leaves))
+    keys = [leaf for leaf in release.leaves if leaf.is_key]
+    values = [leaf for leaf in release.leaves if not leaf.is_key]
+    for alone in (values, keys) if keys else ():
+        split = [find for find in search_leaves(matcher, alone) if len(find.leaves) > 1]
+        _drop_parts(finds, split)
         finds.update(dict.fromkeys(split))
     return list(finds)
 
 
-def _drop_halves(finds: dict[Find, None], split: Iterable[Find]) -> None:
-    """Drop the less sure finds that are an end of a value that was found whole, over two leaves."""
-    ends = {
-        (find.canary_id, leaf): find.tier.rank for find in split for leaf in (find.first, find.last)
-    }
+def search_leaves(matcher: Matcher, leaves: Sequence[Leaf]) -> Iterator[Find]:
+    """Give what the matcher finds in leaves, and across neighbouring ones."""
+    for match in matcher.find_in_fields([leaf.text for leaf in leaves]):
+        spanned = tuple(leaves[match.first : match.last + 1])
+        yield Find(match.canary_id, match.tier, spanned, match.start, match.end)
+
+
+def _drop_parts(finds: dict[Find, None], split: Iterable[Find]) -> None:
+    """Drop the less sure finds that are a part of a value that was found whole, over leaves."""
+    parts = {(find.canary_id, leaf): find.tier.rank for find in split for leaf in find.leaves}
     for find in list(finds):
-        if find.first is find.last:
-            whole = ends.get((find.canary_id, find.first))
+        if len(find.leaves) == 1:
+            whole = parts.get((find.canary_id, find.first))
             if whole is not None and whole < find.tier.rank:
                 del finds[find]
-
-
-def _search(matcher: Matcher, leaves: Sequence[Leaf]) -> Iterator[Find]:
-    for match in matcher.find_in_fields([leaf.text for leaf in leaves]):
-        yield Find(
-            match.canary_id,
-            match.tier,
-            leaves[match.first],
-            leaves[match.last],
-            match.start,
-        )
 
 
 class Places:
@@ -70,7 +81,7 @@ class Places:
 
     def __init__(self, release: Serialized, finds: Iterable[Find]) -> None:
         self._is_text = release.is_text
-        self._hidden = {leaf.text for find in finds for leaf in (find.first, find.last)}
+        self._hidden = {leaf.text for find in finds for leaf in find.leaves}
 
     def of(self, find: Find) -> str:
         """Return where a find stands."""

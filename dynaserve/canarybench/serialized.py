@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from pathlib import PurePath
@@ -54,8 +54,8 @@ class Leaf:
     ``path`` leads to it; of a key it leads to the member that the key names.
     """
 
-    path: Path
-    text: str
+    path: Path = field(repr=False)
+    text: str = field(repr=False)
     is_key: bool = False
 
 
@@ -79,9 +79,9 @@ Document: TypeAlias = "str | list[Document] | Members"
 class Serialized:
     """What was read; the document of a plain text is that text, its leaves are the lines."""
 
-    document: Document
+    document: Document = field(repr=False)
     is_text: bool
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[Leaf, ...] = field(repr=False)
 
 
 def read_release(release: Any, form: Format = "auto") -> Serialized:
@@ -114,7 +114,7 @@ def read_release(release: Any, form: Format = "auto") -> Serialized:
     lines: Document = document
     if is_text and isinstance(document, str):
         lines = [*document.split("\n")]
-    leaves = tuple(_leaves(lines))
+    leaves = tuple(leaves_of(lines))
     if not any(leaf.text.strip() for leaf in leaves):
         raise NothingToCheck("the release is empty: there is nothing to audit")
     return Serialized(document, is_text, leaves)
@@ -204,15 +204,15 @@ def _plain(value: Any, depth: int = 0) -> Document:
 def _as_text(value: Any) -> str | None:
     """Return what a leaf reads as, None if there is more below."""
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)  # of a string enum its value, as JSON has it
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, Decimal, date, time, UUID, PurePath)):
-        return str(value)
+        return int.__repr__(value) if isinstance(value, int) else str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).decode("utf-8", "surrogateescape")
+        return _decode(bytes(value))
     return None
 
 
@@ -221,7 +221,7 @@ def _key(name: Any) -> str:
     return str(name) if text is None else text
 
 
-def _leaves(value: Document, path: Path = ()) -> Iterator[Leaf]:
+def leaves_of(value: Document, path: Path = ()) -> Iterator[Leaf]:
     """Yield the strings of a document in its order, each key before its value."""
     if isinstance(value, str):
         yield Leaf(path, value)
@@ -229,7 +229,7 @@ def _leaves(value: Document, path: Path = ()) -> Iterator[Leaf]:
         for position, (name, member) in enumerate(value):
             step = (*path, Step(position, name))
             yield Leaf(step, name, is_key=True)
-            yield from _leaves(member, step)
+            yield from leaves_of(member, step)
     else:
         for position, each in enumerate(value):
-            yield from _leaves(each, (*path, Step(position)))
+            yield from leaves_of(each, (*path, Step(position)))

@@ -7,7 +7,7 @@ redacted again. None of them may keep a text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,10 @@ class Exemplars:
     def __call__(self, group: Group) -> str:
         """Return the first texts of the group, a line each."""
         return "\n".join(group.texts[: self.count])
+
+
+SUMMARIZERS: Mapping[str, Summarizer] = {"keyword": keyword_summary, "extractive": Exemplars()}
+"""The paper's two, by name."""
 
 
 def class_keywords(

@@ -100,6 +100,7 @@ def plant(
         )
         if not written.canaries:
             raise UsageError("no conversation got a canary; raise --probability")
+        output.unlink(missing_ok=True)  # texts with other canaries would pass by this manifest
         written.save(manifest)
         files.write_conversations(output, planted)
     facts = {
@@ -154,10 +155,11 @@ def audit(
         from dynaserve.canarybench.reports import render  # noqa: PLC0415
         from dynaserve.canarybench.reports.text import headline  # noqa: PLC0415
 
-        for written in (output, write_baseline):
-            _require_no_input(written, [release, manifest, clusters, baseline])
-        if output is not None:
-            output.unlink(missing_ok=True)  # a pass from before must not survive an error now
+        inputs: list[str | Path | None] = [release, manifest, clusters, baseline]
+        _require_no_input(output, inputs)
+        _require_no_input(write_baseline, [*inputs, output])
+        if output is not None and output.is_file():  # /dev/null is none, and stays
+            output.resolve().unlink()  # a pass from before must not survive an error now
         with nothing_checked():
             report = audit_release(
                 CanaryManifest.load(manifest),
@@ -173,7 +175,7 @@ def audit(
         if output is None:
             typer.echo(rendered, nl=False)
         else:
-            output.write_text(rendered, encoding="utf-8")
+            _write(output, rendered)
             typer.echo(headline(report), err=True)
     raise typer.Exit(ExitCode.FINE if report.passed else ExitCode.CHECK_FAILED)
 
@@ -199,6 +201,16 @@ def run(
 
 def _read(release: str) -> bytes:
     return sys.stdin.buffer.read() if release == "-" else Path(release).read_bytes()
+
+
+def _write(output: Path, rendered: str) -> None:
+    """Write a report whole or not at all, unless it goes to a device or a pipe."""
+    from dynaserve.atomic import replace_file  # noqa: PLC0415 - light start
+
+    if output.exists():
+        output.write_text(rendered, encoding="utf-8")
+    else:
+        replace_file(output.resolve(), rendered.encode())
 
 
 def _form(release: str) -> Format:

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from dynaserve.canarybench import Conversation
+from dynaserve.canarybench.conversations import require_distinct
 from dynaserve.serving.requests import RefusedError, TooLargeError, named, parse
 from dynaserve.serving.settings import SummariesSettings
 
@@ -48,7 +49,10 @@ def read_conversations(
     conversations = tuple(
         _conversation(item, number, settings.max_characters) for number, item in enumerate(items)
     )
-    _require_distinct(conversations)
+    try:
+        require_distinct(conversations)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
     require_users(conversations, settings.k_min)
     return conversations
 
@@ -85,11 +89,3 @@ def _conversation(item: Any, number: int, max_characters: int) -> Conversation:
                 f'{where}: its "{name}" has {len(value)} characters; send at most {most}'
             )
     return Conversation(**item)
-
-
-def _require_distinct(conversations: tuple[Conversation, ...]) -> None:
-    seen: dict[str, int] = {}
-    for number, conversation in enumerate(conversations):
-        first = seen.setdefault(conversation.id, number)
-        if first != number:
-            raise RefusedError(f"conversations {first} and {number} have the same id")

@@ -10,6 +10,7 @@ from dynaserve.canarybench import Canary, CanaryManifest, audit_release
 from dynaserve.canarybench.baseline import Accepted
 from dynaserve.canarybench.control import ControlError
 from dynaserve.canarybench.matching import Matcher
+from dynaserve.canarybench.reports import FORMS, render
 from dynaserve.canarybench.serialized import NothingToCheck, ReleaseError
 
 EMAIL = "ada.quill83@example.com"
@@ -86,6 +87,29 @@ def test_a_value_split_over_two_fields_names_both():
     (leak,) = audit_release(MANIFEST, release).leaks
     assert leak.canary_id == "c1"
     assert leak.place == "/clusters/0/left to /clusters/0/right"
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        {"ada.qui": {"ll83@ex": {"ample.com": 1}}},
+        {"ada.qui": 1, "ll83@ex": 2, "ample.com": 3},
+        {"title": "x", "ada.q": "late", "uill8": "lost", "3@exa": "blocked", "mple.com": "loan"},
+    ],
+)
+def test_a_value_split_over_keys_is_found_and_no_part_of_it_is_shown(release):
+    report = audit_release(MANIFEST, release)
+    assert {leak.canary_id for leak in report.leaks} == {"c0"}
+    assert not report.passed
+    for form in FORMS:
+        rendered = render(report, form, "release.json")
+        assert not any(key in rendered for key in ("ll83", "uill8", "3@exa", "ada.q", "mple.com"))
+
+
+def test_a_cluster_held_back_is_not_named_by_a_canary():
+    members = {**MEMBERS, PHRASE.replace(" ", "-"): ["v8"], "e": ["v9"]}
+    report = audit_release(MANIFEST, SAFE, clusters=members)
+    assert report.suppressed.clusters == ("*0", "e")
 
 
 def test_an_id_that_is_the_leak_is_not_shown():
@@ -189,6 +213,13 @@ def test_a_tier_that_finds_decoys_is_reported_and_does_not_gate():
     assert not result.gates
 
 
+def test_what_a_wrong_tier_finds_does_not_make_up_for_nothing_at_risk():
+    titles = {"title": "The violet lantern under seven", "more": "The copper walnut beside nine"}
+    release = {**titles, "clusters": SAFE["clusters"][3:]}  # of which none had a canary
+    with pytest.raises(NothingToCheck, match="held back"):
+        audit_release(MANIFEST, release, clusters=MEMBERS)
+
+
 def test_the_exact_tier_gates_whatever_the_decoys_say():
     release = leaky(0, title=EMAIL, more=MANIFEST.decoys[3].value)
     report = audit_release(MANIFEST, release)
@@ -214,6 +245,16 @@ def test_a_baseline_does_not_cover_another_text_or_cluster_and_goes_stale():
         report = audit_release(MANIFEST, release, baseline=accepted)
         assert not report.passed
         assert report.stale_baseline == tuple(map(str, accepted))
+
+
+def test_a_baseline_does_not_cover_another_text_outside_of_the_clusters():
+    release = {"title": "violet lantern under seven", **SAFE}
+    first = audit_release(MANIFEST, release)
+    assert first.clusters[-1].name == "outside-clusters"
+    accepted = {Accepted("c2", first.clusters[-1].fingerprint)}
+    assert audit_release(MANIFEST, release, baseline=accepted).passed
+    changed = {**release, "title": "lantern under seven drums"}
+    assert not audit_release(MANIFEST, changed, baseline=accepted).passed
 
 
 def test_a_baseline_never_accepts_a_whole_value():
@@ -248,16 +289,40 @@ def test_exposure_is_highest_where_a_value_is_published():
     assert phrase.highest < 2
 
 
+@pytest.mark.parametrize("release", [b"null", b"0", b'""', b"...", {"n": 5}, "\0\0", "\u200b" * 99])
+def test_what_is_shorter_than_any_canary_is_no_pass(release):
+    with pytest.raises(NothingToCheck, match="shorter than any canary"):
+        audit_release(MANIFEST, release)
+
+
 @pytest.mark.parametrize(
     "release",
     [
-        {"x": "\x00\ud800 \U0010ffff" * 1000},
+        {"x": "\x00\ud800 \U0010ffff all is well" * 1000},
         "A" * 1_000_000,
         "1 " * 200_000,
         {"a": [[[[["x"] * 50] * 5] * 5] * 5]},
-        "\n" * 10_000 + "x",
+        "\n" * 10_000 + "all is well",
     ],
 )
 @pytest.mark.timeout(60)
 def test_hostile_releases_are_judged(release):
     assert audit_release(MANIFEST, release).passed
+
+
+def test_leaks_that_look_like_decoys_switch_no_tier_off() -> None:
+    canary = Canary("c0", "phone", "+44 7700 900123", "conv-0")
+    decoy = Canary("d0", "phone", "+44 7700 900199")
+    report = audit_release(CanaryManifest((canary,), (decoy,)), {"s": "call 44 7700 9001.."})
+    (digits,) = (tier for tier in report.tiers if tier.tier == "digits")
+    assert (digits.leaks, digits.decoys.found, digits.gates) == (1, 0, True)
+    assert not report.passed
+
+
+def test_a_decoy_found_elsewhere_is_a_false_alarm() -> None:
+    canary = Canary("c0", "phone", "+44 7700 900123", "conv-0")
+    decoy = Canary("d0", "phone", "+1 415 555 0199")
+    release = {"s": "call 44 7700 9001..", "t": "or 415 555 0199 there"}
+    report = audit_release(CanaryManifest((canary,), (decoy,)), release)
+    (digits,) = (tier for tier in report.tiers if tier.tier == "digits")
+    assert (digits.decoys.found, digits.gates) == (1, False)

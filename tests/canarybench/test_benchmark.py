@@ -6,7 +6,6 @@ import pytest
 
 from dynaserve.canarybench.benchmark import (
     DEFENSES,
-    SUMMARIZERS,
     Cell,
     Run,
     run_benchmark,
@@ -15,6 +14,7 @@ from dynaserve.canarybench.benchmark import (
 from dynaserve.canarybench.paper import PAPER, checks
 from dynaserve.canarybench.rates import Rate
 from dynaserve.canarybench.reports.benchmark import benchmark_json, benchmark_table
+from dynaserve.canarybench.summarizers import SUMMARIZERS
 
 
 @pytest.fixture(scope="module")

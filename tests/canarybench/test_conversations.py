@@ -107,5 +107,5 @@ def test_a_repr_shows_no_text() -> None:
 
 def test_ids_must_differ() -> None:
     require_distinct(AWKWARD)
-    with pytest.raises(ValueError, match="numbers 1 and 3 have the same id"):
+    with pytest.raises(ValueError, match="conversations 1 and 3 have the same id"):
         require_distinct([*AWKWARD, Conversation("2", "x", "y")])

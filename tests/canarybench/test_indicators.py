@@ -38,4 +38,4 @@ def test_counts_add_up_over_texts():
     "unit", ["1", "1-", "12-", "a@", "a.b@c.", "(12)", "+1 ", "12 12a ", "b.", "(", "12345-"]
 )
 def test_hostile_text_takes_linear_time(unit):
-    count_indicators([unit * (2_000_000 // len(unit))])
+    count_indicators([unit * (300_000 // len(unit))])

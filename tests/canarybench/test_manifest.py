@@ -46,6 +46,7 @@ def test_no_repr_holds_a_value_or_the_key():
     assert "quill" not in shown
     assert "reed" not in shown
     assert "hash_key" not in shown
+    assert "seed" not in shown  # every value can be drawn again from it
     assert "c0" in shown
 
 

@@ -169,7 +169,7 @@ def test_lone_surrogates_can_be_published() -> None:
 def test_arguments_out_of_range_are_named() -> None:
     with pytest.raises(ValueError, match="k_min: must be at least 1, got 0"):
         publish(PARCELS, k_min=0)
-    with pytest.raises(ValueError, match="numbers 0 and 1 have the same id"):
+    with pytest.raises(ValueError, match="conversations 0 and 1 have the same id"):
         publish([PARCELS[0], PARCELS[0]])
     with pytest.raises(ValueError, match="clustering: is one of other conversations"):
         prepare(PARCELS, cluster(["a b"]), redact=redact)

@@ -110,5 +110,5 @@ def test_arguments_out_of_range_are_named(arguments: dict[str, object], message:
 
 
 def test_conversations_need_ids_of_their_own() -> None:
-    with pytest.raises(ValueError, match="numbers 0 and 1 have the same id"):
+    with pytest.raises(ValueError, match="conversations 0 and 1 have the same id"):
         plant([TALKS[0], TALKS[0]])

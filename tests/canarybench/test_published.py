@@ -62,6 +62,14 @@ def test_clusters_without_ids_are_numbered():
     assert canaries(found) == {"0": {"c0"}, "1": {"c1"}}
 
 
+@pytest.mark.parametrize("nothing", [{"summary": None}, {"summary": "", "keywords": []}])
+def test_an_entry_that_says_nothing_was_held_back(nothing):
+    found = published({"clusters": [{"id": "a", "summary": "x"}, {"id": "b", **nothing}]}, MEMBERS)
+    assert list(canaries(found)) == ["a"]
+    assert found.suppressed == ("b", "c")
+    assert found.at_risk == {"c0"}
+
+
 def test_a_find_is_in_the_entry_around_it():
     found = published({"title": "t", **BOTH})
     summary = (Step(1, "clusters"), Step(1), Step(1, "summary"))

@@ -109,3 +109,19 @@ def test_the_fixture_is_documented(project):
     assert "canary_audit" in result.stdout
     assert "Audit a release, and fail the test if it leaks." in result.stdout
     assert "canary_audit(manifest, baseline=None)" in project("", "--markers").stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--full-trace",), ("-vv", "--full-trace")])
+def test_an_audit_that_cannot_be_done_raises_and_shows_nothing_of_the_release(
+    project, tmp_path, options
+):
+    (tmp_path / "release.json").write_text('{"summary": "' + VALUE)
+    result = project(
+        "from pathlib import Path\n"
+        "def test_it(canary_audit):\n"
+        "    canary_audit('m.json', Path('release.json').read_bytes())\n",
+        *options,
+    )
+    assert result.returncode == 1
+    assert "ReleaseError" in result.stdout
+    assert VALUE not in result.stdout

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import date
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -25,6 +26,13 @@ def test_an_object_reads_like_its_json():
     release = {"title": "A", "n": [4155550123, 1.5, True, None], "deep": {"b@x.org": ("c", b"d")}}
     as_json = json.dumps({**release, "deep": {"b@x.org": ["c", "d"]}})
     assert texts(release) == texts(as_json)
+
+
+def test_a_string_of_another_type_reads_as_json_writes_it():
+    class Names(str, Enum):
+        ADA = "ada@x.org"
+
+    assert texts({"a": Names.ADA}) == texts(json.dumps({"a": Names.ADA})) == ["a", "ada@x.org"]
 
 
 def test_a_member_that_a_parser_would_drop_is_read():
@@ -87,6 +95,7 @@ def test_what_programs_hold_is_read_as_they_would_publish_it():
         (b"[" * 100_000, "auto", "nested too deeply|nested more than"),
         (b"[" * 250 + b'"secret"' + b"]" * 250, "auto", "nested more than 200 deep"),
         ([object()], "auto", "holds a object"),
+        ({"a": b"\x1f\x8b secret"}, "auto", "not UTF-8 text: byte 1"),
     ],
 )
 def test_what_cannot_be_read_whole_is_an_error_that_quotes_nothing(release, form, message):
@@ -106,3 +115,8 @@ def test_a_document_that_holds_itself_is_an_error():
 def test_an_empty_release_is_nothing_to_check(release):
     with pytest.raises(NothingToCheck, match="empty"):
         read_release(release)
+
+
+def test_no_repr_holds_a_text():
+    release = read_release({"secret": "secret"})
+    assert "secret" not in repr(release) + repr(release.leaves)

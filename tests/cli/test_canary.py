@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import stat
+from typing import get_args
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -10,7 +11,10 @@ from typer.testing import CliRunner
 
 from dynaserve.canarybench import CanaryManifest
 from dynaserve.canarybench.matching import Matcher
+from dynaserve.canarybench.reports import FORMS
+from dynaserve.canarybench.serialized import Format
 from dynaserve.cli import app
+from dynaserve.cli.canary import Form, Holds
 
 
 @pytest.fixture
@@ -25,7 +29,9 @@ def conversations(tmp_path):
 def planted(run, conversations, tmp_path):
     """Plant, and return (texts by conversation, manifest, its path)."""
     out, manifest = tmp_path / "planted.jsonl", tmp_path / "m.json"
-    result = run("canary", "plant", conversations, out, "--manifest", manifest, "--seed", 1)
+    result = run(
+        "canary", "plant", conversations, out, "--manifest", manifest, "--seed", 1, "--decoys", 100
+    )
     assert result.exit_code == 0, result.stderr
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     return {row["id"]: row["text"] for row in rows}, CanaryManifest.load(manifest), manifest
@@ -204,6 +210,18 @@ def test_a_report_goes_to_a_file(audit, planted, tmp_path):
     assert json.loads(out.read_text())["runs"][0]["results"] == []
 
 
+def test_a_report_may_go_to_a_device_which_stays(audit, planted, tmp_path):
+    out = tmp_path / "nowhere"
+    out.symlink_to("/dev/null")
+    assert audit(clusters(planted)[0], "-o", out).exit_code == 0
+    assert out.is_symlink()
+
+
+def test_the_choices_are_those_of_the_library():
+    assert [form.value for form in Form] == [*FORMS]
+    assert [form.value for form in Holds] == [*get_args(Format)]
+
+
 def test_a_report_is_not_written_over_an_input(audit, planted):
     result = audit(clusters(planted)[0], "-o", planted[2])
     assert result.exit_code == 2
@@ -249,3 +267,18 @@ def test_help_has_an_example(run, command):
     shown = run("canary", *command, "--help")
     assert shown.exit_code == 0
     assert "Example: " in shown.stdout or not command
+
+
+def test_a_report_and_a_baseline_are_not_one_file(audit, planted, tmp_path):
+    result = audit(clusters(planted)[0], "-o", tmp_path / "x", "--write-baseline", tmp_path / "x")
+    assert result.exit_code == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_planting_that_fails_leaves_no_texts_with_other_canaries(run, tmp_path):
+    source, out, manifest = tmp_path / "in.jsonl", tmp_path / "out.csv", tmp_path / "m.json"
+    source.write_text(json.dumps({"text": "late \ud800 parcel"}) + "\n")
+    out.write_text("planted before")
+    options = ("--manifest", manifest, "--probability", 1, "--decoys", 1, "--force")
+    assert run("canary", "plant", source, out, *options).exit_code == 2
+    assert not out.exists()

@@ -3,14 +3,14 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from dynaserve.canarybench import Conversation
 from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.pipeline import publish as publish_alone
-from dynaserve.canarybench.summarizers import Exemplars, Group
+from dynaserve.canarybench.summarizers import SUMMARIZERS, Exemplars, Group
 from dynaserve.serving.publishing import Policy, publish
 from dynaserve.serving.settings import SummariesSettings
 
@@ -128,6 +128,11 @@ def test_the_policy_is_what_the_settings_say() -> None:
     assert (policy.k_min, policy.quote_letters, policy.max_values) == (7, 40, 9)
     own = Policy.of(settings, summarizer=str, redact=str)
     assert (own.summarizer, own.redact) == (str, str)
+
+
+def test_the_settings_know_the_summarizers_that_there_are() -> None:
+    field = SummariesSettings.model_fields["summarizer"]
+    assert set(get_args(field.annotation)) == set(SUMMARIZERS)
 
 
 def test_the_defaults_of_policy_and_settings_agree() -> None:

@@ -16,7 +16,12 @@ from dynaserve.canarybench import audit as audit_module
 from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.summarizers import Exemplars, Group, keyword_summary
 from dynaserve.serving import summaries
-from dynaserve.serving.summaries import SummariesService, summaries_service
+from dynaserve.serving.summaries import (
+    ClusterSummary,
+    SummariesResponse,
+    SummariesService,
+    summaries_service,
+)
 
 SECRET = "jo.brandt42@example.com"
 SETTINGS = {
@@ -76,7 +81,8 @@ def test_safe_conversations_get_audited_bytes(client: Any) -> None:
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
-    assert set(answer.json()) == {"clusters", "suppressed_clusters", "coherence"}
+    assert set(answer.json()) == set(SummariesResponse.model_fields)
+    assert set(answer.json()["clusters"][0]) == set(ClusterSummary.model_fields)
     audit = client.request("GET", f"/audits/{answer.headers['audit-id']}").json()
     assert audit["passed"]
     assert audit["sha256"] == hashlib.sha256(answer.content).hexdigest()

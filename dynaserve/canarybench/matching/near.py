@@ -27,7 +27,7 @@ _SHARE = 0.6
 """The share of a value that counts as a long stretch, and in ``_RANDOM`` kinds..."""
 _RANDOM_LETTERS = 12
 """...as many letters, for no accident makes twelve random ones."""
-_RANDOM = {"api_token", "token", "credit_card", "card", "iban"}
+_RANDOM = {"card", "iban", "secret", "token"}
 _MIN_LETTERS = 12
 _FEWEST_OWN = _MIN_LETTERS - WIDTH + 1
 """Eights of a stretch that not too many share: all of the shortest one."""
