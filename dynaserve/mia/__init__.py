@@ -6,9 +6,10 @@ it loads neither scikit-learn nor torch.
 
 from __future__ import annotations
 
-# At once, not on first use: `audit` is a function in a module of its name, and only an import
-# that has already happened cannot put the module back in the function's place.
+# At once, not on first use: `audit` and `tune` are functions in modules of their names, and only
+# an import that has already happened cannot put the module back in the function's place.
 from dynaserve.mia.audit import audit
 from dynaserve.mia.results import Audit
+from dynaserve.mia.tune import Tuning, tune
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "Tuning", "audit", "tune"]

@@ -1,0 +1,211 @@
+"""Trains and attacks all contenders of one data set and seed.
+
+What is trained is kept in a directory and never trained twice; what is attacked is kept there
+too, as one small file for each contender. Figures depend on data set, seed and `quick` alone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dynaserve._version import __version__
+from dynaserve.mia.architectures import recipe
+from dynaserve.mia.audit import audit_data
+from dynaserve.mia.data import AuditData
+from dynaserve.mia.datasets import Dataset, Population, load
+from dynaserve.mia.peers import PEERS, TRAINING_CHOICES
+from dynaserve.mia.reproduce.contenders import PLAIN, Contender
+from dynaserve.mia.reproduce.jitters import telling_size
+from dynaserve.mia.reproduce.rows import Row
+from dynaserve.mia.shadows import Jitter, ShadowRun, train_shadows
+
+REPEATS = (1, 100)
+COPIES = 50
+
+Progress = Callable[[int, int, str], None]
+"""Called with steps done, steps in all, and what has just been done."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One experiment.
+
+    Attributes
+    ----------
+    dataset
+        A name of `dynaserve.mia.datasets.DATASETS`.
+    data_dir
+        Where its folder is; digits needs none.
+    directory
+        Where models' answers and results are kept, for this data set, seed and size alone.
+    seed
+        Of the split, the training, the queries and the attackers.
+    quick
+        A third of the epochs and half of the shadows: every step, but no figures to quote.
+    """
+
+    dataset: str
+    data_dir: Path | None
+    directory: Path
+    seed: int = 0
+    quick: bool = False
+
+    @property
+    def shadows(self) -> int:
+        """How many shadow models."""
+        return 8 if self.quick else 16
+
+    @property
+    def attack_seed(self) -> int:
+        """Seed of the attackers: apart from that of the split, which they must not know."""
+        return int(np.random.default_rng([self.seed, 6]).integers(2**31))
+
+
+def reproduce(
+    setup: Setup,
+    contenders: Sequence[Contender],
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Return a row for each contender, in their order.
+
+    Parameters
+    ----------
+    setup
+        The experiment; what its directory already holds of it is not done again.
+    contenders
+        Of `contender`; the undefended one need not be among them.
+    workers
+        How many processes train and attack; no figure depends on it. More than one are started
+        anew, so call this from a main module that can be imported.
+    progress
+        Told after each step.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError, ImportError
+        As `dynaserve.mia.datasets.load`; ValueError also for a directory of another experiment.
+    """
+    trainings = dict.fromkeys([PLAIN, *(one.training for one in contenders)])
+    total, tell = len(trainings) + len(contenders), progress or (lambda *_: None)
+    size = None
+    for done, training in enumerate(trainings):
+        run = _trained(setup, training, size, workers=workers)
+        size = size or telling_size(run, setup.attack_seed)
+        tell(done + 1, total, f"training {training}")
+    assert size is not None  # noqa: S101 - PLAIN comes first
+    rows = {}
+    for done, row in enumerate(_measured(setup, contenders, size, workers)):
+        tell(len(trainings) + done + 1, total, f"attacking {row.name}")
+        rows[row.name] = row
+    return [rows[one.name] for one in contenders]
+
+
+def describe(setup: Setup) -> str:
+    """Return in words what is trained and attacked."""
+    dataset, population = _data(setup)
+    trainer = recipe(dataset, quick=setup.quick)
+    hidden = getattr(trainer.network, "hidden", None)
+    kind = "three strided convolutions"
+    if hidden is not None:
+        kind = f"a perceptron with {'-'.join(map(str, hidden))} hidden units"
+    return (
+        f"{kind}, {trainer.schedule.epochs} epochs, {len(population.labels) // 2:,} members and "
+        f"as many non-members of {setup.dataset}, {setup.shadows} balanced shadows"
+    )
+
+
+def _measured(
+    setup: Setup, contenders: Sequence[Contender], size: str, workers: int
+) -> Iterator[Row]:
+    if workers <= 1:
+        yield from (_measure(setup, one, size) for one in contenders)
+        return
+    # A forked process would inherit torch's threads in an unknown state.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = [pool.submit(_measure, setup, one, size) for one in contenders]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _measure(setup: Setup, one: Contender, size: str) -> Row:
+    """Attack one contender, or read what an earlier run found."""
+    # Limits hold only for libraries that are loaded: scikit-learn has to come first.
+    import sklearn.ensemble  # noqa: F401, PLC0415 - audit extra
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
+
+    path = setup.directory / "attacked" / f"{one.name}-{__version__}.json"
+    if path.exists():
+        return Row.load(path)
+    # The processes share the cores among them.
+    with threadpool_limits(1):
+        row = _attacked(setup, one, size)
+    path.parent.mkdir(exist_ok=True)
+    row.save(path)
+    return row
+
+
+def _attacked(setup: Setup, one: Contender, size: str) -> Row:
+    plain = _trained(setup, PLAIN, None)
+    run = plain if one.training == PLAIN else _trained(setup, one.training, size)
+    defense, seed = one.defense(run, setup.seed), setup.attack_seed
+    adaptive = audit_data(
+        _audit_data(run, [] if one.slow else [size]),
+        defense=defense,
+        shadow_defenses=one.shadow_defenses(run, setup.seed),
+        repeats=REPEATS,
+        seed=seed,
+        bootstrap=0,
+    )
+    # The paper's attackers learned on models that nobody defended, not even in training.
+    unaware = replace(_audit_data(plain, []), logits=run.logits)
+    paper = audit_data(unaware, defense=defense, protocol="paper", seed=seed, bootstrap=0)
+    return Row.of(one.name, adaptive, paper)
+
+
+def _audit_data(run: ShadowRun, sizes: Sequence[str]) -> AuditData:
+    return AuditData.checked(
+        run.logits,
+        run.labels,
+        run.member,
+        shadow_logits=run.shadow_logits,
+        shadow_member=run.shadow_member,
+        queries=run.queries,
+        neighbor_logits={size: run.neighbor_logits[size] for size in sizes},
+        shadow_neighbor_logits={size: run.shadow_neighbor_logits[size] for size in sizes},
+    )
+
+
+@lru_cache(maxsize=2)
+def _trained(setup: Setup, training: str, size: str | None, workers: int = 1) -> ShadowRun:
+    """Return the answers of all models of one way of training; size None asks all sizes."""
+    dataset, population = _data(setup)
+    plain = recipe(dataset, quick=setup.quick)
+    peer = None if training == PLAIN else (PEERS | TRAINING_CHOICES)[training]
+    return train_shadows(
+        plain if peer is None else peer.trainer(plain, population),
+        population,
+        shadows=setup.shadows,
+        jitter=Jitter(tuple(s for s in dataset.jitters if size in (None, f"{s:g}")), COPIES),
+        seed=setup.seed,
+        directory=setup.directory / training,
+        workers=workers,
+    )
+
+
+@lru_cache(maxsize=1)
+def _data(setup: Setup) -> tuple[Dataset, Population]:
+    dataset = load(setup.dataset, setup.data_dir)
+    return dataset, dataset.population(seed=setup.seed)
