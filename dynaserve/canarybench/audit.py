@@ -49,7 +49,7 @@ class Auditor:
             raise NothingToCheck("the manifest holds no canaries: there is nothing to look for")
         self.manifest = manifest
         self._matcher = Matcher((*manifest.canaries, *manifest.decoys))
-        self._controlled: set[bool] = set()
+        self._controlled: dict[bool, int] = {}
 
     def audit(
         self,
@@ -64,24 +64,31 @@ class Auditor:
             clusters = release.members if clusters is None else clusters
             release = release.serialized()
         serialized = read_release(release, form)
-        self._require_control(as_text=serialized.is_text)
+        control = self._require_control(as_text=serialized.is_text)
         published = publication(serialized, self.manifest, clusters)
         finds = search(self._matcher, serialized)
         # Names of clusters that were held back are not in the release, yet in the report.
         named = search_leaves(self._matcher, [Leaf((), name) for name in published.suppressed])
         places = Places(serialized, (*finds, *named))
         report = _report(
-            self.manifest, serialized, published, finds, places, baseline=frozenset(baseline)
+            self.manifest,
+            serialized,
+            published,
+            finds,
+            places,
+            baseline=frozenset(baseline),
+            control=control,
         )
         if report.passed:
             _require_shown(serialized, published)
         return report
 
-    def _require_control(self, *, as_text: bool) -> None:
+    def _require_control(self, *, as_text: bool) -> int:
         """Prove, once for each form of release, that a leak in it would be found."""
         if as_text not in self._controlled:
-            require_control(self._matcher, self.manifest, as_text=as_text)
-            self._controlled.add(as_text)
+            found = require_control(self._matcher, self.manifest, as_text=as_text)
+            self._controlled[as_text] = found
+        return self._controlled[as_text]
 
 
 def audit_release(
@@ -155,6 +162,7 @@ def _report(
     places: Places,
     *,
     baseline: frozenset[Accepted],
+    control: int,
 ) -> Report:
     tiers = tier_results(finds, manifest)
     gates = {tier.tier: tier.gates for tier in tiers}
@@ -178,7 +186,7 @@ def _report(
         indicators=count_indicators(texts),
         exposures=exposures(manifest, "\n".join(texts)),
         stale_baseline=tuple(map(str, sorted(baseline - _accepting(results)))),
-        control=len(planted),
+        control=control,
     )
 
 

@@ -107,7 +107,7 @@ class Report:
     stale_baseline: tuple[str, ...] = ()
     """Baseline entries that accept nothing any more, as canary@cluster fingerprint."""
     control: int = 0
-    """How many canaries the positive control had and found: all that were planted."""
+    """How many canaries the positive control showed, and found all of."""
 
     @property
     def passed(self) -> bool:

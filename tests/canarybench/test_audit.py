@@ -8,7 +8,7 @@ import pytest
 
 from dynaserve.canarybench import Canary, CanaryManifest, audit_release
 from dynaserve.canarybench.baseline import Accepted
-from dynaserve.canarybench.control import ControlError
+from dynaserve.canarybench.control import ControlError, require_control
 from dynaserve.canarybench.matching import Matcher
 from dynaserve.canarybench.reports import FORMS, render
 from dynaserve.canarybench.serialized import NothingToCheck, ReleaseError
@@ -326,3 +326,19 @@ def test_a_decoy_found_elsewhere_is_a_false_alarm() -> None:
     report = audit_release(CanaryManifest((canary,), (decoy,)), release)
     (digits,) = (tier for tier in report.tiers if tier.tier == "digits")
     assert (digits.decoys.found, digits.gates) == (1, False)
+
+
+def test_the_control_of_a_large_manifest_shows_every_kind():
+    many = [Canary(f"c{i}", "phrase", f"violet harbour number {i:06}", "conv") for i in range(2501)]
+    rare = Canary("rare", "email", "ada.quill@example.com", "conv")
+    manifest = CanaryManifest((*many, rare))
+    report = audit_release(manifest, {"summary": "parcels arrive late"})
+    assert report.passed
+    assert report.control == 1252
+
+    class Blind(Matcher):
+        def find_in_fields(self, fields):
+            return [match for match in super().find_in_fields(fields) if match.canary_id != "rare"]
+
+    with pytest.raises(ControlError, match=r"of 1252 canaries .* 1 were not found, rare the first"):
+        require_control(Blind((*manifest.canaries,)), manifest, as_text=False)
