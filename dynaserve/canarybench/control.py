@@ -14,7 +14,7 @@ from dynaserve.canarybench.matching import Matcher, Tier
 from dynaserve.canarybench.search import search
 from dynaserve.canarybench.serialized import read_release
 
-MOST_SHOWN = 1000
+MOST_SHOWN = 500
 """Canaries in the control: a search that finds so many of all kinds finds the others alike."""
 
 
@@ -33,7 +33,7 @@ def require_control(matcher: Matcher, manifest: CanaryManifest, *, as_text: bool
     Returns
     -------
     int
-        How many canaries were shown and found: all that were planted, or 1,000 and a few.
+        How many canaries were shown and found: all that were planted, or 500 and a few more.
 
     Raises
     ------
