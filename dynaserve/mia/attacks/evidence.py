@@ -22,6 +22,15 @@ from dynaserve.mia.signals import Floats
 Mask = NDArray[np.bool_]
 
 
+def random_of(seed: int) -> np.random.Generator:
+    """Return the randomness of attacks, a stream that nothing else draws from ``seed``.
+
+    Members are often drawn by ``default_rng(seed)``. Rows that an attack divides by the same
+    stream would be divided into members and non-members.
+    """
+    return np.random.default_rng([int.from_bytes(b"dynaserve.mia.attacks", "big"), seed])
+
+
 class References:
     """For each model, the shadows that its rows are compared with: as many IN as OUT.
 
@@ -41,7 +50,7 @@ class References:
         self.member = member
         inside = member.sum(axis=0)
         self._pairs = np.minimum(inside, len(member) - inside)
-        self._priority = np.random.default_rng(seed).random(member.shape)
+        self._priority = random_of(seed).random(member.shape)
         self._chosen: dict[int, tuple[Mask, Mask]] = {}
 
     def of(self, model: int) -> tuple[Mask, Mask]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dynaserve.mia import signals
-from dynaserve.mia.attacks.evidence import Attack, Evidence, Mask, deviation, mean
+from dynaserve.mia.attacks.evidence import Attack, Evidence, Mask, deviation, mean, random_of
 from dynaserve.mia.attacks.lira import LabelLira, LiraOffline, LiraOnline
 from dynaserve.mia.attacks.rmia import RmiaOffline, RmiaOnline
 from dynaserve.mia.signals import Floats
@@ -78,7 +78,7 @@ def cross_fitted(features: Floats, evidence: Evidence, *, iterations: int) -> Fl
             'the learned attacks need scikit-learn: pip install "dynaserve[audit]"'
         ) from error
 
-    rng = np.random.default_rng(evidence.seed)
+    rng = random_of(evidence.seed)
     models, rows, width = features.shape
     few_labels = features[..., 0].max() < 255
     scores = np.empty((models, rows))
