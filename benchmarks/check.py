@@ -48,9 +48,12 @@ SECONDS = 0.5
 ATTEMPTS = 5
 HEADROOM = 1.12
 """Bound / measured: above the 8% that processes differ by, and well under 30%."""
-ELSEWHERE = 1.5
-"""How much more is allowed on a processor that the bounds were not measured on."""
-NOTHING_CHECKED = 5
+ELSEWHERE = 4.0
+"""How much more is allowed on a processor that the bounds were not measured on.
+
+For the kernels, one AVX2 processor may be three times as slow as another beside torch.softmax of
+64 x 10.
+"""
 
 HEADER = f"""\
 # The most time that a kernel may take, relative to torch.softmax on the same logits and one
