@@ -54,6 +54,7 @@ ELSEWHERE = 4.0
 For the kernels, one AVX2 processor may be three times as slow as another beside torch.softmax of
 64 x 10.
 """
+NOTHING_CHECKED = 5
 
 HEADER = f"""\
 # The most time that a kernel may take, relative to torch.softmax on the same logits and one
