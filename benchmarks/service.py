@@ -6,7 +6,7 @@ second undefended server is the control: what it seems to cost is how far two eq
 differ here. Servers are started anew several times, for the same reason. Figures are over all
 requests, intervals from drawing whole rounds anew (``spread.py``).
 
-    python -m benchmarks.service            # about five minutes
+    python -m benchmarks.service            # about fifteen minutes
     python -m benchmarks.service --smoke    # two short rounds: only proves that it runs
 """
 
@@ -49,17 +49,21 @@ class Workload(NamedTuple):
     classes: int
     requests: dict[int, int]
     """Clients -> requests of each in a block: a block should last some 50 ms."""
+    launches: int = 4
+    """How often its servers are started anew: the smaller the cost, the more two equal processes
+    differ in comparison."""
 
 
-WORKLOADS = [Workload(1, 10, {1: 40, 8: 8}), Workload(64, 1000, {1: 6, 8: 2})]
+WORKLOADS = [Workload(1, 10, {1: 40, 8: 8}, launches=10), Workload(64, 1000, {1: 6, 8: 2})]
 
 
 class Effort(NamedTuple):
     """How much is measured."""
 
-    launches: int
     rounds: int
     """For each launch, workload and number of clients."""
+    launches: int | None = None
+    """As the workload has it if None."""
 
 
 def servers_of(workload: Workload, directory: Path) -> dict[str, list[str]]:
@@ -121,7 +125,7 @@ Rounds = dict[str, list[list[Block]]]
 def measure(workload: Workload, effort: Effort, console: Console) -> dict[int, Rounds]:
     """Return what every server took, by the number of clients."""
     found: dict[int, Rounds] = {clients: defaultdict(list) for clients in workload.requests}
-    for launch in range(effort.launches):
+    for launch in range(effort.launches or workload.launches):
         console.print(f"{workload.rows} x {workload.classes}: launch {launch + 1}")
         with TemporaryDirectory() as temporary:
             directory = Path(temporary)
@@ -240,7 +244,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Time requests with and without a defense.")
     parser.add_argument("--smoke", action="store_true", help="only prove that everything runs")
     smoke = parser.parse_args().smoke
-    effort = Effort(launches=1, rounds=2) if smoke else Effort(launches=4, rounds=15)
+    effort = Effort(rounds=2, launches=1) if smoke else Effort(rounds=15)
     console = Console()
     cases = [
         {
