@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from dynaserve.canarybench.redaction import LAYERS, redact
+from dynaserve.redaction import LAYERS, redact
 
 CHARACTERS = 100_000
 HOSTILE = (
@@ -63,7 +63,7 @@ def milliseconds(work: Callable[[str], object], text: str) -> float:
 
 def module_of(layers: str) -> ModuleType:
     """Return a module of the package, where a layer may have its name."""
-    return importlib.import_module(f"dynaserve.canarybench.redaction.{layers}")
+    return importlib.import_module(f"dynaserve.redaction.{layers}")
 
 
 def search(pattern: re.Pattern[str]) -> Callable[[str], object]:

@@ -22,8 +22,8 @@ from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.pipeline import K_MIN, prepare
 from dynaserve.canarybench.planting import plant
 from dynaserve.canarybench.rates import Rate
-from dynaserve.canarybench.redaction import redact
 from dynaserve.canarybench.summarizers import SUMMARIZERS
+from dynaserve.redaction import redact
 
 CONVERSATIONS = 3000
 DEFENSES = ("none", "k-min", "redaction", "both")

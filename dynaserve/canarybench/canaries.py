@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from dynaserve.canarybench import words
 from dynaserve.canarybench.carriers import CARRIERS
-from dynaserve.canarybench.checksums import iban_remainder, luhn_holds
+from dynaserve.redaction.checksums import iban_remainder, luhn_holds
 
 Draw = random.Random
 _TRIES = 10_000

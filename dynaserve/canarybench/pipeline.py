@@ -14,8 +14,8 @@ from typing import Any
 
 from dynaserve.canarybench.clustering import Clustering, Embedding, cluster
 from dynaserve.canarybench.conversations import Conversation, require_distinct
-from dynaserve.canarybench.redaction import redact as redact_text
 from dynaserve.canarybench.summarizers import Group, Summarizer, class_keywords, keyword_summary
+from dynaserve.redaction import redact as redact_text
 
 K_MIN = 25
 """The paper's fewest users of a published cluster."""

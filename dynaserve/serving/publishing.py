@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from dynaserve.canarybench import Conversation
 from dynaserve.canarybench.clustering import cluster
 from dynaserve.canarybench.pipeline import K_MIN, prepare
-from dynaserve.canarybench.redaction import redact as redact_text
 from dynaserve.canarybench.summarizers import SUMMARIZERS, Summarizer, keyword_summary
+from dynaserve.redaction import redact as redact_text
 from dynaserve.serving.beside import plant_beside
 from dynaserve.serving.settings import SummariesSettings
 from dynaserve.serving.verdict import Audit, audit_answer, personal_values

@@ -234,7 +234,7 @@ def summaries_service(
         From a `dynaserve.canarybench.summarizers.Group` to a string, instead of what
         ``DYNASERVE_SUMMARIZER`` says. Several threads may call it; it may not keep a text.
     redact
-        From a string to a string, instead of `dynaserve.canarybench.redaction.redact`.
+        From a string to a string, instead of `dynaserve.redaction.redact`.
     options
         Those of ``bentoml.service``, such as ``image``.
 

@@ -23,9 +23,9 @@ from dynaserve.canarybench.manifest import SHORTEST_VALUE
 from dynaserve.canarybench.matching.layers import skeleton_of
 from dynaserve.canarybench.matching.patterns import SHORTEST
 from dynaserve.canarybench.rates import Rate
-from dynaserve.canarybench.redaction import find_personal
 from dynaserve.canarybench.search import Places
 from dynaserve.canarybench.serialized import Leaf, read_release
+from dynaserve.redaction import find_personal
 from dynaserve.serving.quotes import find_quotes
 from dynaserve.serving.requests import TooLargeError
 

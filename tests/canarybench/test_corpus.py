@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from dynaserve.canarybench.corpus import generate
-from dynaserve.canarybench.redaction import find_personal
 from dynaserve.canarybench.topics import TOPICS
+from dynaserve.redaction import find_personal
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -17,7 +17,6 @@ import pytest
         "corpus",
         "pipeline",
         "planting",
-        "redaction",
         "summarizers",
     ],
 )

@@ -14,8 +14,8 @@ from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.manifest import CanaryManifest
 from dynaserve.canarybench.pipeline import Prepared, Release, prepare, publish
 from dynaserve.canarybench.planting import plant
-from dynaserve.canarybench.redaction import redact
 from dynaserve.canarybench.summarizers import Exemplars, Group, keyword_summary
+from dynaserve.redaction import redact
 
 PARCELS = [Conversation(f"p{n}", f"u{n}", f"My parcel {n} is late again.") for n in range(30)]
 TRAINS = [Conversation(f"t{n}", f"v{n // 2}", f"The train {n} to town broke.") for n in range(40)]

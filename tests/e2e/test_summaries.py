@@ -21,7 +21,7 @@ import pytest
 from dynaserve import __version__
 from dynaserve.canarybench.canaries import KINDS, CanaryMint
 from dynaserve.canarybench.corpus import generate
-from dynaserve.canarybench.redaction import find_personal
+from dynaserve.redaction import find_personal
 
 pytestmark = pytest.mark.e2e
 

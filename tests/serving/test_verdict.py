@@ -10,8 +10,8 @@ from dynaserve.canarybench import Canary, CanaryManifest, Conversation
 from dynaserve.canarybench import audit as audit_module
 from dynaserve.canarybench.audit import Auditor
 from dynaserve.canarybench.control import ControlError
-from dynaserve.canarybench.redaction import redact
 from dynaserve.canarybench.serialized import NothingToCheck
+from dynaserve.redaction import redact
 from dynaserve.serving.requests import TooLargeError
 from dynaserve.serving.verdict import MOST_LISTED, Audit, audit_answer, personal_values
 

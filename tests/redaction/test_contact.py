@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.canarybench.redaction.contact import addresses, emails, urls
+from dynaserve.redaction.contact import addresses, emails, urls
 
 
 def found(layer: object, text: str) -> list[str]:

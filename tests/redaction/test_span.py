@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynaserve.canarybench.redaction.span import Span, merged
+from dynaserve.redaction.span import Span, merged
 
 
 def test_spans_that_touch_stay_apart_and_come_sorted() -> None:

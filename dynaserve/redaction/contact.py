@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dynaserve.canarybench.redaction.span import Span
+from dynaserve.redaction.span import Span
 
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
 _SIGN = r"(?:[@\uff20\ufe6b]|%40|&#64;|&#x40;|&commat;)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.canarybench.checksums import iban_remainder, luhn_holds
+from dynaserve.redaction.checksums import iban_remainder, luhn_holds
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.redaction import HOSTILE, milliseconds
+from dynaserve import redaction
 from dynaserve.canarybench.canaries import KINDS, CanaryMint
-from dynaserve.canarybench.redaction import LAYERS, Span, find_personal, redact
+from dynaserve.redaction import LAYERS, Span, find_personal, redact
 
 LABELS = {
     "email": "EMAIL",
@@ -113,3 +116,9 @@ def test_there_is_a_layer_for_each_label() -> None:
     }
     assert found == set(LABELS.values())
     assert len(LAYERS) == 9
+
+
+def test_the_examples_run() -> None:
+    result = doctest.testmod(redaction)
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.canarybench.redaction import redact
+from dynaserve.redaction import redact
 
 
 @pytest.mark.parametrize(

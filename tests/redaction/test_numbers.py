@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.canarybench.redaction import redact
-from dynaserve.canarybench.redaction.numbers import numbers
+from dynaserve.redaction import redact
+from dynaserve.redaction.numbers import numbers
 
 
 @pytest.mark.parametrize(

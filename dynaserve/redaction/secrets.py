@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from dynaserve.canarybench.redaction.span import Span
+from dynaserve.redaction.span import Span
 
 _TOKEN = re.compile(r"[A-Za-z0-9_+/=.\-]{12,}")
 _PIECE = re.compile(r"[A-Za-z0-9+/]{16,}")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from dynaserve.canarybench.redaction.contact import addresses, emails, urls
-from dynaserve.canarybench.redaction.numbers import ibans, ip_addresses, numbers
-from dynaserve.canarybench.redaction.secrets import cued_secrets, phrases, tokens
-from dynaserve.canarybench.redaction.span import Span, merged
+from dynaserve.redaction.contact import addresses, emails, urls
+from dynaserve.redaction.numbers import ibans, ip_addresses, numbers
+from dynaserve.redaction.secrets import cued_secrets, phrases, tokens
+from dynaserve.redaction.span import Span, merged
 
 LAYERS: tuple[Callable[[str], Iterator[Span]], ...] = (
     emails,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dynaserve.canarybench.checksums import iban_remainder, luhn_holds
-from dynaserve.canarybench.redaction.span import Span
+from dynaserve.redaction.checksums import iban_remainder, luhn_holds
+from dynaserve.redaction.span import Span
 
 FEWEST_DIGITS = 7
 """A phone number without its area code."""
@@ -113,10 +113,10 @@ def _is_phone(first: str, digits: str) -> bool:
 
 def _is_valid(number: str, region: str | None) -> bool:
     try:
-        import phonenumbers  # noqa: PLC0415 - the canary extra
+        import phonenumbers  # noqa: PLC0415 - of two extras
     except ImportError as error:
         raise ImportError(
-            'redaction needs phonenumbers: pip install "dynaserve[canary]"'
+            'redaction needs phonenumbers: pip install "dynaserve[canary]" (or [anonymize])'
         ) from error
     try:
         return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
