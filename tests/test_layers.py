@@ -12,11 +12,12 @@ import dynaserve
 
 ROOT = Path(dynaserve.__file__).parent
 
-BASE = {"_core", "_version", "atomic", "redaction", "state"}
+BASE = {"_core", "_version", "atomic", "npz", "redaction", "state"}
 DEFENSES = BASE | {"defenses", "__init__"}
 MIDDLE = DEFENSES | {"mia", "rlaa", "canarybench"}
 MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in BASE},
+    "npz": {"atomic"},
     "defenses": BASE,
     "__init__": BASE | {"defenses"},
     "mia": DEFENSES,

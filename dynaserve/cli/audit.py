@@ -126,7 +126,7 @@ def audit(
         times = _repeats(repeats)
         _require_writable(html, "--html")
         _require_writable(save, "--save", keep=not force)
-        training = Training(shadows, _sizes(near), seed, work, workers)
+        training = Training(shadows, _sizes(near), seed, work, workers, quiet)
         try:
             if estimator is None:
                 _refuse({"--data": data, "--save": save, "--work": work, "--near": near})

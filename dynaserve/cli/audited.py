@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from dynaserve.cli.held_out import HeldOutRows, read_held_out
 from dynaserve.mia.data import AuditData, load
+from dynaserve.npz import read_arrays
 
 if TYPE_CHECKING:
     from dynaserve.mia.datasets import Population
-    from dynaserve.mia.shadows import ShadowRun
     from dynaserve.serving.models import Model
 
 
@@ -68,6 +67,8 @@ class Training:
         Where finished models' answers are kept, to go on from if the run is interrupted.
     workers
         Processes.
+    quiet
+        Draw no progress bar.
     """
 
     shadows: int = 16
@@ -75,6 +76,7 @@ class Training:
     seed: int = 0
     directory: Path | None = None
     workers: int = 1
+    quiet: bool = False
 
 
 def read_answers(path: Path, held_out: Path | None) -> Audited:
@@ -90,10 +92,10 @@ def read_answers(path: Path, held_out: Path | None) -> Audited:
     NothingToCheckError
         If all rows are members, or none is.
     """
-    _require_both_kinds(_read(path, "member").get("member"), path)
+    _require_both_kinds(read_arrays(path, ["member"]).get("member"), path)
     data, rows = load(path), _held_out_of(path, held_out)
     # Only those to the same rows: another file's labels are not theirs.
-    shadow = None if held_out else _read(path, _SHADOW_HELD_OUT).get(_SHADOW_HELD_OUT)
+    shadow = None if held_out else read_arrays(path, [_SHADOW_HELD_OUT]).get(_SHADOW_HELD_OUT)
     if shadow is not None and rows is not None:
         expected = (data.shadows, *rows.logits.shape)
         if shadow.shape != expected:
@@ -161,27 +163,15 @@ def train_answers(
         seed=training.seed,
         directory=training.directory,
         workers=training.workers,
+        quiet=training.quiet,
     )
     if save is not None:
         run.save(save)
     source = f"{estimator.name} on {data.name}"
     if not len(run.held_out_labels):
-        return Audited(_checked(run), None, source)
+        return Audited(run.audit_data(), None, source)
     rows = HeldOutRows(run.held_out_logits, run.held_out_labels, file.version)
-    return Audited(_checked(run), rows, source, run.shadow_held_out_logits)
-
-
-def _checked(run: ShadowRun) -> AuditData:
-    return AuditData.checked(
-        run.logits,
-        run.labels,
-        run.member,
-        shadow_logits=run.shadow_logits,
-        shadow_member=run.shadow_member,
-        queries=run.queries,
-        neighbor_logits=run.neighbor_logits,
-        shadow_neighbor_logits=run.shadow_neighbor_logits,
-    )
+    return Audited(run.audit_data(), rows, source, run.shadow_held_out_logits)
 
 
 def _population(
@@ -191,7 +181,7 @@ def _population(
     from dynaserve.mia.datasets import Population  # noqa: PLC0415 - only to train
 
     inputs, labels = _rows(model, data)
-    member = _read(data, "member").get("member")
+    member = read_arrays(data, ["member"]).get("member")
     _require_both_kinds(member, data)
     if member is None or member.shape != labels.shape or member.dtype.kind not in "biu":
         raise ValueError(
@@ -214,7 +204,7 @@ def _population(
 
 def _rows(model: Model, path: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the inputs of a file and the column of each label."""
-    arrays = _read(path, "inputs", "labels")
+    arrays = read_arrays(path, ["inputs", "labels"])
     if missing := [name for name in ("inputs", "labels") if name not in arrays]:
         raise ValueError(f"{path}: no array {missing[0]!r}; needed are inputs (n, d), labels (n,)")
     inputs, labels = arrays["inputs"], arrays["labels"]
@@ -237,7 +227,7 @@ def _rows(model: Model, path: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _held_out_of(path: Path, held_out: Path | None) -> HeldOutRows | None:
     if held_out is not None:
         return read_held_out(held_out, None)
-    arrays = _read(path, "held_out_logits", "held_out_labels")
+    arrays = read_arrays(path, ["held_out_logits", "held_out_labels"])
     if len(arrays) < 2 or not len(arrays["held_out_labels"]):
         return None
     return HeldOutRows(arrays["held_out_logits"], arrays["held_out_labels"], "")
@@ -249,23 +239,3 @@ def _require_both_kinds(member: NDArray[Any] | None, path: Path) -> None:
         raise NothingToCheckError(
             f"{path}: all {member.size} rows {which}; an audit compares members with non-members"
         )
-
-
-def _read(path: Path, *names: str) -> dict[str, NDArray[Any]]:
-    """Return those arrays of a file that it has; the rest of it is not read."""
-    try:
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("one array only")
-            return {name: archive[name] for name in names if name in archive.files}
-    except FileNotFoundError:
-        raise ValueError(f"{path} does not exist") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        # Not in numpy's words: it advises to unpickle.
-        raise ValueError(
-            f"{path} is not an .npz file of plain arrays; write one with numpy.savez, of numbers "
-            "only"
-        ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.defenses.rows import logits_of
+from dynaserve.npz import read_arrays
 from dynaserve.serving.models import Model, load_model
 
 if TYPE_CHECKING:
     from dynaserve.defenses import RankTemplate
 
-_NOT_ARRAYS = "is not an .npz file of plain arrays; write one with numpy.savez, of numbers only"
 _FOLDS = 5
 _FEWEST_ROWS = 375
 """Four fifths of it is the least that a template can be calibrated on."""
@@ -40,7 +39,7 @@ def read_held_out(path: Path, source: str | None, *, trust_pickle: bool = False)
     ValueError
         Naming the array that is missing or wrong, and what would be right.
     """
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path)
     labels = _take(arrays, "labels", path)
     version = ""
     if source is not None:
@@ -85,22 +84,6 @@ def held_out_release(
             logits[fold]
         )
     return released
-
-
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError(_NOT_ARRAYS)
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise ValueError(f"{path} does not exist") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        # Not in numpy's words: it advises to unpickle.
-        raise ValueError(f"{path} {_NOT_ARRAYS}") from None
 
 
 def _take(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:

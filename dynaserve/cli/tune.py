@@ -124,19 +124,16 @@ def _budget(max_accuracy_loss: str, max_ece: str | None) -> Budget:
 
 
 def _reference(path: Path) -> Any:
-    import numpy as np  # noqa: PLC0415 - only with a reference
-
-    from dynaserve.mia.tune import ReferenceScores  # noqa: PLC0415
+    from dynaserve.mia.tune import ReferenceScores  # noqa: PLC0415 - only with a reference
+    from dynaserve.npz import read_arrays  # noqa: PLC0415
 
     names = ("probabilities", "held_out_probabilities")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return ReferenceScores(*(np.asarray(archive[name]) for name in names))
-    except (ValueError, KeyError, TypeError):
-        # Not in numpy's words: it advises to unpickle.
+    arrays = read_arrays(path, names)
+    if len(arrays) < len(names):
         raise ValueError(
             f"{path}: needs plain arrays 'probabilities' (n, k) and 'held_out_probabilities' (h, k)"
-        ) from None
+        )
+    return ReferenceScores(*(arrays[name] for name in names))
 
 
 def _share(option: str, text: str) -> float:

@@ -77,7 +77,7 @@ class StridedConvNet:
 
 
 _RECIPES: dict[str, tuple[tuple[int, ...] | None, int, int]] = {
-    "cifar10": (None, 25, 64),
+    "cifar10": (None, 20, 64),
     "location30": ((256, 128), 60, 64),
     "sst2": ((64,), 15, 64),
     "adult": ((256, 128), 60, 64),

@@ -6,8 +6,6 @@ given. Files are plain ``.npz`` archives that are never unpickled.
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.atomic import replace_file
 from dynaserve.defenses.rows import require_logits, unwrap
+from dynaserve.npz import read_arrays, write_arrays
 
 FEWEST_SHADOWS = 2
 """How many shadows must have trained on a row, and as many not: each is scored by the others."""
@@ -150,7 +148,7 @@ def load(path: str | Path) -> AuditData:
     ValueError
         Naming the file and what is wrong in it, unknown arrays included.
     """
-    arrays = _read(Path(path))
+    arrays = read_arrays(path)
     arguments: dict[str, Any] = {}
     for name, array in arrays.items():
         if name in _OF_OTHER_ROWS:
@@ -186,29 +184,7 @@ def save(path: str | Path, data: AuditData) -> None:
         arrays[_NEIGHBORS + suffix] = neighbors.logits
         arrays[_SHADOW_NEIGHBORS + suffix] = neighbors.shadow_logits
         arrays[_QUERIES + suffix] = neighbors.queries
-    present: dict[str, Any] = {name: a for name, a in arrays.items() if a is not None}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **present)
-    replace_file(Path(path), buffer.getvalue())
-
-
-def _read(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with path.open("rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("one array only")
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise ValueError(f"{path} does not exist") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        # Not in numpy's words: it advises to unpickle.
-        raise ValueError(
-            f"{path} is not an .npz file of plain arrays; write one with numpy.savez, of numbers "
-            "only"
-        ) from None
+    write_arrays(path, {name: a for name, a in arrays.items() if a is not None}, compressed=True)
 
 
 def _split(name: str, path: str | Path) -> tuple[str, str]:

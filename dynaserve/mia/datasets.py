@@ -202,7 +202,7 @@ def _cifar10(folder: Path) -> Dataset:
     classes = tuple(map(str, arrays["classes"]))
     return Dataset(
         "cifar10", inputs, labels, classes, binary=False,
-        members=2000, held_out=2000, jitters=(0.1, 0.2, 0.4),
+        members=1000, held_out=2000, jitters=(0.1, 0.2, 0.4),
     )  # fmt: skip
 
 

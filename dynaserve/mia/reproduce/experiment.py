@@ -18,7 +18,6 @@ import numpy as np
 from dynaserve._version import __version__
 from dynaserve.mia.architectures import recipe
 from dynaserve.mia.audit import audit_data
-from dynaserve.mia.data import AuditData
 from dynaserve.mia.datasets import Dataset, Population, load
 from dynaserve.mia.peers import PEERS, TRAINING_CHOICES
 from dynaserve.mia.reproduce.contenders import PLAIN, Contender
@@ -162,7 +161,7 @@ def _attacked(setup: Setup, one: Contender, size: str) -> Row:
     run = plain if one.training == PLAIN else _trained(setup, one.training, size)
     defense, seed = one.defense(run, setup.seed), setup.attack_seed
     adaptive = audit_data(
-        _audit_data(run, [] if one.slow else [size]),
+        run.audit_data([] if one.slow else [size]),
         defense=defense,
         shadow_defenses=one.shadow_defenses(run, setup.seed),
         repeats=REPEATS,
@@ -170,22 +169,9 @@ def _attacked(setup: Setup, one: Contender, size: str) -> Row:
         bootstrap=0,
     )
     # The paper's attackers learned on models that nobody defended, not even in training.
-    unaware = replace(_audit_data(plain, []), logits=run.logits)
+    unaware = replace(plain.audit_data([]), logits=run.logits)
     paper = audit_data(unaware, defense=defense, protocol="paper", seed=seed, bootstrap=0)
     return Row.of(one.name, adaptive, paper)
-
-
-def _audit_data(run: ShadowRun, sizes: Sequence[str]) -> AuditData:
-    return AuditData.checked(
-        run.logits,
-        run.labels,
-        run.member,
-        shadow_logits=run.shadow_logits,
-        shadow_member=run.shadow_member,
-        queries=run.queries,
-        neighbor_logits={size: run.neighbor_logits[size] for size in sizes},
-        shadow_neighbor_logits={size: run.shadow_neighbor_logits[size] for size in sizes},
-    )
 
 
 @lru_cache(maxsize=2)

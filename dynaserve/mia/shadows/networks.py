@@ -23,7 +23,7 @@ except ImportError as error:
 StepLoss = Callable[[torch.Tensor, torch.Tensor, int], torch.Tensor]
 """From logits (b, k), labels (b,) or soft labels (b, k) and the epoch to the loss to minimize."""
 
-_INFERENCE_BATCH = 2000
+_INFERENCE_BATCH = 256
 
 
 class Objective(Protocol):

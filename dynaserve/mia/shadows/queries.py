@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 _CHUNK_VALUES = 2**23
 """About how many input values are in memory at once."""
+_POOL = 2**22
+"""Drawing noise takes longer than a small network needs to answer. So each copy gets a piece of
+one long draw, from a place of its own: at each feature, copies are independent of one another."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,10 @@ class Jitter:
             )
         rng = np.random.default_rng([seed, 2, *size_name(size).encode()])
         rows = max(_CHUNK_VALUES // (self.copies * inputs[0].size), 1)
+        noise = None if binary else _noise(size, inputs[0].size, rng)
         for begin in range(0, len(inputs), rows):
             copies = np.repeat(inputs[begin : begin + rows], self.copies, axis=0)
-            yield _flipped(copies, int(size), rng) if binary else _noisy(copies, size, rng)
+            yield _flipped(copies, int(size), rng) if noise is None else _noisy(copies, noise, rng)
 
 
 def random_inputs(inputs: NDArray[Any], count: int, *, binary: bool, seed: int) -> NDArray[Any]:
@@ -90,6 +94,14 @@ def _flipped(copies: NDArray[Any], bits: int, rng: np.random.Generator) -> NDArr
     return copies
 
 
-def _noisy(copies: NDArray[Any], size: float, rng: np.random.Generator) -> NDArray[np.float32]:
-    noise = rng.standard_normal(copies.shape, np.float32)
-    return np.asarray(copies + np.float32(size) * noise)
+def _noise(size: float, width: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return all pieces (_POOL, width) of one draw of Gaussian noise, which share its memory."""
+    draw = rng.standard_normal(_POOL + width - 1, np.float32) * np.float32(size)
+    return np.lib.stride_tricks.sliding_window_view(draw, width)
+
+
+def _noisy(
+    copies: NDArray[Any], noise: NDArray[np.float32], rng: np.random.Generator
+) -> NDArray[np.float32]:
+    drawn = noise[rng.integers(len(noise), size=len(copies))]
+    return np.asarray(copies + drawn.reshape(copies.shape), np.float32)

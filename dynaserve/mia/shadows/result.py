@@ -5,8 +5,7 @@ The arrays carry the names that `dynaserve.mia.audit` takes. No model and no pic
 
 from __future__ import annotations
 
-import io
-import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.atomic import replace_file
+from dynaserve.mia.data import AuditData
+from dynaserve.npz import read_arrays, write_arrays
 
 _NEIGHBORS, _SHADOW_NEIGHBORS = "neighbor_logits_", "shadow_neighbor_logits_"
 
@@ -65,10 +65,21 @@ class ShadowRun:
 
     def save(self, path: str | Path) -> None:
         """Write one ``.npz``, whole or not at all."""
-        buffer = io.BytesIO()
-        arrays: dict[str, Any] = self.arrays()
-        np.savez(buffer, **arrays)
-        replace_file(Path(path), buffer.getvalue())
+        write_arrays(path, self.arrays())
+
+    def audit_data(self, sizes: Collection[str] | None = None) -> AuditData:
+        """Return what is audited, with near-duplicates of these sizes; None is all there are."""
+        sizes = self.neighbor_logits if sizes is None else sizes
+        return AuditData.checked(
+            self.logits,
+            self.labels,
+            self.member,
+            shadow_logits=self.shadow_logits,
+            shadow_member=self.shadow_member,
+            queries=self.queries,
+            neighbor_logits={size: self.neighbor_logits[size] for size in sizes},
+            shadow_neighbor_logits={size: self.shadow_neighbor_logits[size] for size in sizes},
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> ShadowRun:
@@ -79,11 +90,7 @@ class ShadowRun:
         ValueError
             If it is not such a file, naming what it lacks.
         """
-        try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-        except (ValueError, EOFError, zipfile.BadZipFile):
-            raise ValueError(f"{path} is not an .npz file of plain arrays") from None
+        arrays = read_arrays(path)
         neighbors = _take_prefixed(arrays, _NEIGHBORS)
         shadow_neighbors = _take_prefixed(arrays, _SHADOW_NEIGHBORS)
         wanted = [name for name in cls.__dataclass_fields__ if "neighbor" not in name]

@@ -53,6 +53,7 @@ def train_shadows(
     seed: int = 0,
     directory: str | Path | None = None,
     workers: int = 1,
+    quiet: bool = False,
 ) -> ShadowRun:
     """Train a target on half of a population and shadows on balanced halves; return all answers.
 
@@ -76,6 +77,8 @@ def train_shadows(
         arguments goes on where it stopped.
     workers
         How many processes train; no result depends on it.
+    quiet
+        Draw no progress bar. Without a terminal there is none either.
 
     Raises
     ------
@@ -95,7 +98,8 @@ def train_shadows(
     if target is not None:
         finished[0] = task.ask(target.model)
     missing = [index for index in range(len(membership)) if index not in finished]
-    for index, scores in _progress(_trained(task, missing, workers), len(missing)):
+    trained = _trained(task, missing, workers)
+    for index, scores in trained if quiet else _progress(trained, len(missing)):
         if store is not None:
             store.write(index, scores)
         finished[index] = scores
