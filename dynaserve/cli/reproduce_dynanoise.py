@@ -120,9 +120,13 @@ def _tables(setup: Setup, rows: list[Row]) -> list[Table]:
 
 
 def _notes(setup: Setup) -> list[str]:
-    from dynaserve.mia.reproduce import describe, differences  # noqa: PLC0415 - light start
+    from dynaserve.mia.reproduce import (  # noqa: PLC0415 - light start
+        calibration_note,
+        describe,
+        differences,
+    )
 
-    return differences(describe(setup))
+    return [*differences(describe(setup)), calibration_note(setup)]
 
 
 def _facts(results: list[tuple[Setup, list[Row]]], notes: list[str]) -> dict[str, Any]:

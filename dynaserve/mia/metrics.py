@@ -230,3 +230,26 @@ def calibration_error(
     bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
     gap = np.bincount(bin_of, weights=correct - confidence, minlength=bins)
     return float(np.abs(gap).sum() / len(labels))
+
+
+def calibration_error_by_chance(
+    probabilities: NDArray[np.floating], *, draws: int = 1000, seed: int = 0
+) -> tuple[float, float, float]:
+    """Return what `calibration_error` would be if every confidence were exactly right.
+
+    Labels are drawn so that each top class is right with the probability it states; what is left
+    is the sampling error of so few rows, which no calibration removes.
+
+    Returns
+    -------
+    5% quantile, median and 95% quantile over the draws.
+    """
+    confidence = probabilities.max(axis=1)
+    random = np.random.default_rng(seed)
+    two = np.stack([confidence, np.zeros_like(confidence)], axis=1)
+    errors = [
+        calibration_error(two, (random.random(len(two)) >= confidence).astype(np.int64))
+        for _ in range(draws)
+    ]
+    low, median, high = np.quantile(errors, (0.05, 0.5, 0.95))
+    return float(low), float(median), float(high)

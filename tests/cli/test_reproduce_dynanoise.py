@@ -37,6 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list:
 
     monkeypatch.setattr(dynaserve.mia.reproduce, "reproduce", fake)
     monkeypatch.setattr(dynaserve.mia.reproduce, "describe", lambda setup: f"a {setup.dataset} net")
+    monkeypatch.setattr(dynaserve.mia.reproduce, "calibration_note", lambda setup: "ECE by chance")
     return calls
 
 
@@ -54,6 +55,7 @@ def test_both_tables_and_the_differences_fit_a_terminal(run, asked, monkeypatch)
     assert ["none", ".600", ".900", ".900", ".900", ".700", ".700", ".100", "+.000"] in rows
     assert any(line.split()[:4] == ["none", ".600", "/", ".787"] for line in lines if line.strip())
     assert "a digits net" in result.stdout
+    assert "- ECE by chance" in result.stdout
     assert asked[0][1] == list(DEFAULT)
 
 

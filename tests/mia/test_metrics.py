@@ -209,3 +209,17 @@ def test_how_many_non_members_a_low_fpr_takes() -> None:
     assert metrics.enough_for(0.001, flags)
     assert not metrics.enough_for(0.001, flags[:1000])
     assert metrics.enough_for(0.01, flags[:101])
+
+
+def test_calibration_error_by_chance_is_the_sampling_error_of_one_bin() -> None:
+    """All confidences .8: |mean of n Bernoulli - .8|, half normal of sd sqrt(.16 / n)."""
+    p = np.tile([0.8, 0.2], (400, 1))
+    low, median, high = metrics.calibration_error_by_chance(p, draws=4000)
+    sd = 0.4 / 20
+    assert median == pytest.approx(0.6745 * sd, abs=0.0026)  # a multiple of 1/400
+    assert low < 0.1 * sd + 0.0026
+    assert high == pytest.approx(1.96 * sd, rel=0.08)
+
+
+def test_certain_answers_have_no_calibration_error_by_chance() -> None:
+    assert metrics.calibration_error_by_chance(np.array([[1.0, 0.0]] * 5)) == (0.0, 0.0, 0.0)

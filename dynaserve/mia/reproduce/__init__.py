@@ -7,7 +7,13 @@ or to serve; importing it loads neither torch nor scikit-learn.
 from __future__ import annotations
 
 from dynaserve.mia.reproduce.contenders import DEFAULT, TRAINING, Contender, contender
-from dynaserve.mia.reproduce.experiment import Progress, Setup, describe, reproduce
+from dynaserve.mia.reproduce.experiment import (
+    Progress,
+    Setup,
+    calibration_note,
+    describe,
+    reproduce,
+)
 from dynaserve.mia.reproduce.rows import Row
 from dynaserve.mia.reproduce.tables import Table, adaptive_table, differences, paper_table
 
@@ -20,6 +26,7 @@ __all__ = [
     "Setup",
     "Table",
     "adaptive_table",
+    "calibration_note",
     "contender",
     "describe",
     "differences",

@@ -19,8 +19,9 @@ from dynaserve._version import __version__
 from dynaserve.mia.architectures import recipe
 from dynaserve.mia.audit import audit_data
 from dynaserve.mia.datasets import Dataset, Population, load
+from dynaserve.mia.metrics import calibration_error_by_chance
 from dynaserve.mia.peers import PEERS, TRAINING_CHOICES
-from dynaserve.mia.reproduce.contenders import PLAIN, Contender
+from dynaserve.mia.reproduce.contenders import PLAIN, Contender, contender
 from dynaserve.mia.reproduce.jitters import telling_size
 from dynaserve.mia.reproduce.rows import Row
 from dynaserve.mia.shadows import Jitter, ShadowRun, train_shadows
@@ -119,6 +120,18 @@ def describe(setup: Setup) -> str:
     return (
         f"{kind}, {trainer.schedule.epochs} epochs, {len(population.labels) // 2:,} members and "
         f"as many non-members of {setup.dataset}, {setup.shadows} balanced shadows"
+    )
+
+
+def calibration_note(setup: Setup) -> str:
+    """Return in words how large a calibration error is by chance, with this many rows."""
+    run = _trained(setup, PLAIN, None)
+    defense = contender("rank-template").defense(run, setup.seed)
+    assert defense is not None  # noqa: S101 - it is none only for "none"
+    low, median, high = calibration_error_by_chance(defense(run.logits[~run.member]))
+    return (
+        f"ECE on {int((~run.member).sum()):,} non-members: if rank-template's confidences were "
+        f"exactly right, it would come out as {median:.3f} (90% of draws {low:.3f} to {high:.3f})."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,14 @@ import pytest
 
 from dynaserve.mia.attacks import learned
 from dynaserve.mia.datasets import Dataset
-from dynaserve.mia.reproduce import Setup, contender, describe, experiment, reproduce
+from dynaserve.mia.reproduce import (
+    Setup,
+    calibration_note,
+    contender,
+    describe,
+    experiment,
+    reproduce,
+)
 
 CONTENDERS = [contender(name) for name in ("rank-template", "none", "dropout+rank-template")]
 
@@ -91,3 +99,10 @@ def test_the_description_says_what_was_trained(setup):
     assert "48 members" in text
     assert "4 balanced shadows" in text
     assert "16 balanced shadows" in describe(replace(setup, quick=False))
+
+
+def test_the_note_says_what_calibration_error_48_rows_have_by_chance(setup):
+    note = calibration_note(setup)
+    assert "48 non-members" in note
+    median, low, high = (float(number) for number in re.findall(r"0\.\d{3}", note))
+    assert 0.02 < low < median < high < 0.3
