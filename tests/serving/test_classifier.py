@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import bentoml
 import numpy as np
 import pytest
 from bentoml.exceptions import BentoMLConfigException
@@ -205,19 +204,6 @@ def test_the_api_document_is_about_this_service(client: Any) -> None:
 
 def test_the_api_document_shows_no_row_that_the_model_might_refuse(client: Any) -> None:
     assert "example" not in client.request("GET", "/docs.json").text
-
-
-def test_it_ends_with_its_supervisor_in_a_worker_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    called: list[int] = []
-    monkeypatch.setattr(classifier, "end_with_supervisor", lambda: called.append(1))
-    service = object.__new__(ClassifierService)
-    service.watch_supervisor()
-    assert not called
-    monkeypatch.setattr(bentoml.server_context, "worker_index", 1)
-    service.watch_supervisor()
-    assert called == [1]
 
 
 @pytest.mark.parametrize(("told", "tracked"), [({}, False), ({"BENTOML_DO_NOT_TRACK": "0"}, True)])

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import bentoml
 import pytest
 from bentoml.exceptions import BentoMLConfigException, InvalidArgument
 
 from dynaserve.canarybench import audit as audit_module
 from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.summarizers import Exemplars, Group, keyword_summary
-from dynaserve.serving import summaries
 from dynaserve.serving.summaries import (
     ClusterSummary,
     SummariesResponse,
@@ -281,19 +279,6 @@ def test_the_published_schema_says_what_goes_in_and_out(client: Any) -> None:
     document = client.request("GET", "/docs.json").json()
     assert document["info"]["title"] == "Summaries"
     assert "GET /audits/{id}" in document["info"]["description"]
-
-
-def test_it_ends_with_its_supervisor_in_a_worker_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    called: list[int] = []
-    monkeypatch.setattr(summaries, "end_with_supervisor", lambda: called.append(1))
-    service = object.__new__(SummariesService)
-    service.watch_supervisor()
-    assert not called
-    monkeypatch.setattr(bentoml.server_context, "worker_index", 1)
-    service.watch_supervisor()
-    assert called == [1]
 
 
 def test_a_mistake_in_the_settings_stops_the_server_before_its_workers(

@@ -1,0 +1,69 @@
+"""Recognizers made of phrases: a pattern each, what it says, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dynaserve.rlaa.embedded.finding import Finding
+from dynaserve.rlaa.embedded.wording import lowered
+from dynaserve.rlaa.records import Level
+
+_GROUP_NAME = re.compile(r"\?P<\w+>")
+_CAPITAL = re.compile(r"(?<!\\)[A-Z]")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    r"""One way to say something.
+
+    Attributes
+    ----------
+    pattern
+        Regular expression without case; repetitions in it must be bounded. A blank stands for one
+        to three blanks or line ends, and both ends are ends of words.
+    guess
+        What it gives away; may refer to groups, as ``\1``.
+    instead
+        What to write instead; may refer to groups that give nothing away.
+    level
+        If it is said of the writer.
+    """
+
+    pattern: str
+    guess: str
+    instead: str
+    level: Level
+    compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole = rf"(?<!\w)(?:{self.bounded})(?!\w)"
+        object.__setattr__(self, "compiled", re.compile(whole, re.IGNORECASE))
+
+    @property
+    def bounded(self) -> str:
+        """The pattern with its blanks spelled out."""
+        return self.pattern.replace(" ", r"\s{1,3}")
+
+
+class Phrases:
+    """All phrases of an attribute, searched for together.
+
+    One pattern finds where any of them begins, over lower case: several times as fast as one search
+    each. Only there they are tried one by one, in the text itself.
+    """
+
+    def __init__(self, attribute: str, phrases: Sequence[Phrase]) -> None:
+        self.attribute, self.phrases = attribute, tuple(phrases)
+        nameless = "|".join(_GROUP_NAME.sub("?:", phrase.bounded) for phrase in self.phrases)
+        lower = _CAPITAL.sub(lambda found: found.group().lower(), nameless)
+        self._begins = re.compile(rf"(?<!\w)(?=[\w(\[])(?=(?:{lower})(?!\w))")
+
+    def find(self, text: str) -> Iterator[Finding]:
+        """Find every phrase wherever it begins."""
+        for hit in self._begins.finditer(lowered(text)):
+            for phrase in self.phrases:
+                if match := phrase.compiled.match(text, hit.start()):
+                    guess, instead = match.expand(phrase.guess), match.expand(phrase.instead)
+                    yield Finding(*match.span(), self.attribute, guess, instead, phrase.level)

@@ -1,0 +1,156 @@
+"""The same value gets the same replacement over a whole corpus, without a list of the values.
+
+A value is known only by a keyed hash. Key and table together let their owner test guesses at
+what was replaced, so both are secrets: never printed, pickled or echoed in an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+from dynaserve.atomic import create_file
+from dynaserve.rlaa.records import IDENTIFIER
+from dynaserve.rlaa.spans import fold
+from dynaserve.state import state_directory
+
+_SIZE = 32
+_KEY_FILE, _TABLE_FILE = "pseudonyms.key", "pseudonyms.sqlite"
+_TAG, _LETTERS = 5, "bcdfghjklmnpqrst"
+"""Letters of a tag: two values share one by a chance of one in a million. No digits, which would
+look like another number, and no vowels, which would make words."""
+_WAIT = 30.0
+"""Seconds that a process waits for another one's entry."""
+
+
+class Pseudonyms:
+    """A keyed table from values to replacements.
+
+    The first replacement proposed for a value is the one it keeps, whichever process, text or
+    spelling it comes up in. An identifier's also carries a tag made from key and value, so that
+    a reader can tell two accounts apart and cannot tell whose they are; under another key it is
+    another tag, and nothing links the two. Other attributes have no tag: their replacements are
+    generalizations, and many values share one on purpose.
+
+    Parameters
+    ----------
+    key
+        32 secret bytes.
+    table
+        SQLite file that outlives the process, created with mode 0600; None keeps the table in
+        memory. Several processes may share it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the key is not 32 bytes or is all zeros.
+
+    Examples
+    --------
+    >>> pseudonyms = Pseudonyms(bytes(range(32)))
+    >>> pseudonyms.replacement("location", "Porto", "Portugal")
+    'Portugal'
+    >>> pseudonyms.replacement("location", "PORTO", "a city in the south")
+    'Portugal'
+    """
+
+    def __init__(self, key: bytes, table: Path | None = None) -> None:
+        _require_strong(key, "pseudonym key")
+        self._key = bytes(key)
+        self._table = table
+        self._known: dict[bytes, str] = {}
+
+    @classmethod
+    def resolve(cls) -> Pseudonyms:
+        """Return the table of this user, kept in the state directory; made at first use.
+
+        Raises
+        ------
+        ValueError
+            If others can read the key or own it, or it is not 32 bytes.
+        OSError
+            If the files cannot be made.
+        """
+        directory = state_directory()
+        return cls(_key_from(directory / _KEY_FILE), directory / _TABLE_FILE)
+
+    def replacement(self, attribute: str, value: str, proposal: str) -> str:
+        """Return what stands for a value: what did before, else the proposal from now on.
+
+        Raises
+        ------
+        OSError
+            If the table cannot be read or written.
+        """
+        digest = self._digest(attribute, value)
+        if digest not in self._known:
+            if attribute == IDENTIFIER:
+                proposal = _tagged(proposal, digest)
+            self._known.setdefault(digest, self._stored(digest, proposal))
+        return self._known[digest]
+
+    def _digest(self, attribute: str, value: str) -> bytes:
+        message = f"{attribute}\0{fold(value)}".encode("utf-8", "surrogatepass")
+        return hmac.digest(self._key, message, hashlib.sha256)
+
+    def _stored(self, digest: bytes, proposal: str) -> str:
+        if self._table is None:
+            return proposal
+        create_file(self._table, b"", mode=0o600)  # SQLite would let others read it
+        try:
+            with closing(sqlite3.connect(self._table, timeout=_WAIT)) as database, database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS pseudonyms "
+                    "(digest BLOB PRIMARY KEY, replacement TEXT NOT NULL) WITHOUT ROWID"
+                )
+                # The first of several processes wins, and all of them read what it wrote.
+                put = "INSERT OR IGNORE INTO pseudonyms VALUES (?, ?)"
+                database.execute(put, (digest, proposal))
+                get = "SELECT replacement FROM pseudonyms WHERE digest = ?"
+                return str(database.execute(get, (digest,)).fetchone()[0])
+        except sqlite3.Error as error:
+            raise OSError(f"pseudonym table {self._table}: {error}") from None
+
+    def __repr__(self) -> str:
+        return "Pseudonyms(hidden)"
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError("pseudonyms cannot be pickled or copied: their key would leave the process")
+
+
+def _tagged(proposal: str, digest: bytes) -> str:
+    tag = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_TAG])
+    inside = proposal.endswith("]")
+    return f"{proposal[:-1]} {tag}]" if inside else f"{proposal} ({tag})"
+
+
+def _key_from(path: Path) -> bytes:
+    create_file(path, secrets.token_bytes(_SIZE), mode=0o600)
+    # A link to another's file would be read as ours, and a pipe would wait for somebody to write.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+            raise ValueError(f"pseudonym key {path}: is not a regular file of this user; remove it")
+        if info.st_mode & 0o077:
+            raise ValueError(
+                f"pseudonym key {path}: others can read it; run chmod 600 on it if nobody has, "
+                "else remove it and the table beside it"
+            )
+        key = file.read()
+    _require_strong(key, f"pseudonym key {path}")
+    return key
+
+
+def _require_strong(key: bytes, where: str) -> None:
+    if not isinstance(key, (bytes, bytearray)):
+        raise TypeError(f"{where}: needs {_SIZE} bytes, not {type(key).__name__}")
+    if len(key) != _SIZE or not any(key):
+        raise ValueError(f"{where}: needs {_SIZE} bytes that are not all zero")

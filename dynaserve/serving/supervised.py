@@ -1,0 +1,54 @@
+"""What every ready-made service does beside answering.
+
+It is tried before its workers start, and its workers outlive no supervisor. Nothing here may
+know what a service serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bentoml
+from bentoml.exceptions import BentoMLConfigException
+
+from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
+
+CLIENT_CLOSED_REQUEST = 499
+"""What nginx calls it; nobody is left to read it but the metrics."""
+
+
+def before_deployment(hook: Callable[[Any], None]) -> classmethod[Any, [], None]:
+    """Decorate what ``bentoml serve`` calls once, on the very class that it serves.
+
+    ``bentoml.on_deployment`` alone makes a static method, which does not know its class.
+    """
+    bentoml.on_deployment(hook)
+    return classmethod(hook)
+
+
+class SupervisedService:
+    """Base of the ready-made services."""
+
+    @before_deployment
+    def check(cls) -> None:  # noqa: N805 - the decorator makes it a class method
+        """Try everything once before workers start, so that a mistake is said once, and plainly.
+
+        BentoML starts a worker that fails at start again and again.
+        """
+        try:
+            cls.rehearse()
+        except (ValueError, OSError, ImportError) as error:
+            raise BentoMLConfigException(str(error)) from None
+        name_supervisor()
+
+    @classmethod
+    def rehearse(cls) -> None:
+        """Do what a worker does at its start."""
+        cls()
+
+    @bentoml.on_startup  # type: ignore[untyped-decorator] # BentoML's SDK is untyped
+    def watch_supervisor(self) -> None:
+        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
+        if bentoml.server_context.worker_index is not None:
+            end_with_supervisor()
