@@ -57,6 +57,6 @@ def _bleu(original: str, text: str) -> float:
         from sacrebleu import sentence_bleu  # noqa: PLC0415 - optional
     except ImportError as error:
         raise ImportError(
-            'the evaluation needs sacrebleu: pip install "dynaserve[anonymize]"'
+            'the evaluation needs sacrebleu: pip install "dynaserve[audit]"'
         ) from error
     return float(sentence_bleu(text, [original]).score) / 100

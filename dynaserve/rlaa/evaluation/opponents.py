@@ -28,15 +28,23 @@ class Asked:
     def __init__(self, name: str, attacker: Attacker) -> None:
         self.name = name
         self._attacker = attacker
+        self._guessed: dict[tuple[str, str], str | None] = {}
 
     def guess(self, record: Record, text: str) -> str | None:
-        """Return the guess that it is surest of; of equally sure ones the first."""
-        leaks = [
-            leak
-            for leak in self._attacker.attack(text, (record.attribute,))
-            if leak.attribute == record.attribute
-        ]
-        return max(leaks, key=lambda leak: leak.certainty).guess if leaks else None
+        """Return the guess that it is surest of; of equally sure ones the first.
+
+        It is asked once about texts that are equal: most anonymizers leave some as they are.
+        """
+        question = (record.attribute, text)
+        if question not in self._guessed:
+            leaks = [
+                leak
+                for leak in self._attacker.attack(text, (record.attribute,))
+                if leak.attribute == record.attribute
+            ]
+            surest = max(leaks, key=lambda leak: leak.certainty, default=None)
+            self._guessed[question] = None if surest is None else surest.guess
+        return self._guessed[question]
 
 
 class Recorded:

@@ -36,5 +36,5 @@ def test_means_are_taken_measure_by_measure():
 
 def test_without_sacrebleu_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    with pytest.raises(ImportError, match=r'pip install "dynaserve\[anonymize\]"'):
+    with pytest.raises(ImportError, match=r'pip install "dynaserve\[audit\]"'):
         fidelity("one", "other", Utility())

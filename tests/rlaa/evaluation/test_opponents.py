@@ -30,6 +30,15 @@ def test_an_attacker_is_asked_for_the_attribute_alone_and_its_surest_guess_count
     assert opponent.name == "model"
 
 
+def test_equal_texts_are_attacked_once_for_each_attribute(make_record):
+    says = Says(Leak("age", "41", "41", 5))
+    opponent = Asked("model", says)
+    guesses = [opponent.guess(make_record("age"), text) for text in ("one", "one", "other")]
+    assert guesses == ["41"] * 3
+    assert opponent.guess(make_record("sex"), "one") is None
+    assert len(says.asked) == 3
+
+
 def test_an_attacker_without_a_leak_has_no_guess(make_record):
     assert Asked("model", Says()).guess(make_record("age"), "a text") is None
     assert Asked("embedded", EmbeddedEngine()).guess(make_record("age"), "Nice weather.") is None
