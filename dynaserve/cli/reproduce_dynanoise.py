@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaserve.cli.outcome import UsageError, reporting, user_input
+from dynaserve.cli.tables import print_markdown, print_tables
 
 if TYPE_CHECKING:
-    from dynaserve.mia.reproduce import Contender, Row, Setup, Table
+    from dynaserve.mia.reproduce import Contender, Row, Setup
+    from dynaserve.tables import Table
 
 EPILOG = "Example: dynaserve reproduce dynanoise --dataset digits --quick"
 
@@ -83,7 +85,7 @@ def dynanoise(
         typer.echo(json.dumps(_facts(results, notes)))
         return
     tables = [table for setup, rows in results for table in _tables(setup, rows)]
-    _print_markdown(tables, notes) if markdown else _print(tables, notes)
+    print_markdown(tables, notes) if markdown else print_tables(tables, notes)
 
 
 def _contenders(peers: str | None) -> list[Contender]:
@@ -139,25 +141,3 @@ def _facts(results: list[tuple[Setup, list[Row]]], notes: list[str]) -> dict[str
         ],
         "notes": notes,
     }
-
-
-def _print_markdown(tables: list[Table], notes: list[str]) -> None:
-    typer.echo("\n".join(table.markdown() for table in tables))
-    typer.echo("\n".join(f"- {note}" for note in notes))
-
-
-def _print(tables: list[Table], notes: list[str]) -> None:
-    from rich import box  # noqa: PLC0415 - only for people
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table as Grid  # noqa: PLC0415
-
-    console = Console()
-    for table in tables:
-        grid = Grid(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1))
-        for number, column in enumerate(table.columns):
-            grid.add_column(column, justify="right" if number else "left", no_wrap=not number)
-        for cells in table.rows:
-            grid.add_row(*cells)
-        console.print(grid)
-    for note in notes:
-        console.print(f"- {note}", highlight=False)

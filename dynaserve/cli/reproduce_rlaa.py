@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaserve.cli.outcome import UsageError, reporting, user_input
+from dynaserve.cli.tables import print_markdown, print_tables
 
 if TYPE_CHECKING:
-    from dynaserve.rlaa.evaluation import Reproduction, Setup, Table
+    from dynaserve.rlaa.evaluation import Reproduction, Setup
 
 EPILOG = "Example: dynaserve reproduce rlaa --data data --limit 20"
 _WIDTH = 116
@@ -76,10 +77,9 @@ def rlaa(
     if as_json:
         typer.echo(json.dumps(_facts(done, notes)))
     elif markdown:
-        typer.echo("\n".join(table.markdown() for table in tables))
-        typer.echo("\n".join(f"- {note}" for note in notes))
+        print_markdown(tables, notes)
     else:
-        _print(tables, notes)
+        print_tables(tables, notes, narrowest=_WIDTH)
 
 
 def _require_drawable(plot: Path | None) -> None:
@@ -117,21 +117,3 @@ def _facts(done: Reproduction, notes: list[str]) -> dict[str, Any]:
         "paper": {name: asdict(one) for name, one in PAPER.items()},
         "notes": notes,
     }
-
-
-def _print(tables: list[Table], notes: list[str]) -> None:
-    from rich import box  # noqa: PLC0415 - only for people
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table as Grid  # noqa: PLC0415
-
-    console = Console(highlight=False)
-    console.width = max(console.width, _WIDTH)
-    for table in tables:
-        grid = Grid(title=table.title, box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1))
-        for place, column in enumerate(table.columns):
-            grid.add_column(column, justify="right" if place else "left", no_wrap=not place)
-        for cells in table.rows:
-            grid.add_row(*cells)
-        console.print(grid)
-    for note in notes:
-        console.print(f"- {note}", markup=False)

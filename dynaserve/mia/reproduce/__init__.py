@@ -15,7 +15,7 @@ from dynaserve.mia.reproduce.experiment import (
     reproduce,
 )
 from dynaserve.mia.reproduce.rows import Row
-from dynaserve.mia.reproduce.tables import Table, adaptive_table, differences, paper_table
+from dynaserve.mia.reproduce.tables import adaptive_table, differences, paper_table
 
 __all__ = [
     "DEFAULT",
@@ -24,7 +24,6 @@ __all__ = [
     "Progress",
     "Row",
     "Setup",
-    "Table",
     "adaptive_table",
     "calibration_note",
     "contender",

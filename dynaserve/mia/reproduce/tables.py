@@ -6,25 +6,10 @@ It formats what was measured; it computes nothing but differences of rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dynaserve.mia.reproduce.published import CIFAR10, FOUR, IMAGENET10
 from dynaserve.mia.reproduce.rows import Row
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells under headings; the first column is text, the others are numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def markdown(self) -> str:
-        """Return it for a page in Markdown."""
-        lines = [self.columns, ("-", *["-:"] * (len(self.columns) - 1)), *self.rows]
-        body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return f"**{self.title}**\n\n{body}\n"
+from dynaserve.tables import Table
 
 
 def adaptive_table(title: str, rows: Sequence[Row], undefended: Row | None) -> Table:

@@ -10,14 +10,13 @@ from dynaserve.rlaa.evaluation.notes import make_notes
 from dynaserve.rlaa.evaluation.published import PAPER
 from dynaserve.rlaa.evaluation.reproduction import Reproduction, Setup, reproduce
 from dynaserve.rlaa.evaluation.results import Row
-from dynaserve.rlaa.evaluation.tables import Table, make_tables
+from dynaserve.rlaa.evaluation.tables import make_tables
 
 __all__ = [
     "PAPER",
     "Reproduction",
     "Row",
     "Setup",
-    "Table",
     "make_notes",
     "make_tables",
     "mrs_png",

@@ -6,31 +6,16 @@ It arranges what was measured and computes nothing but differences.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dynaserve.rlaa.evaluation.published import PAPER
 from dynaserve.rlaa.evaluation.results import MRSRound, Row
 from dynaserve.rlaa.evaluation.scoring import CLASSES
 from dynaserve.rlaa.records import ATTRIBUTES
+from dynaserve.tables import Table
 
 _NONE = "–"
 OWN = "†"
 """Marks what an attacker found that plays in the anonymizer's own loop."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A title, names of columns, and rows of as many cells each."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def markdown(self) -> str:
-        """Return it as a page would hold it."""
-        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
-        body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return f"**{self.title}**\n\n{body}\n"
 
 
 def make_tables(title: str, rows: Sequence[Row]) -> list[Table]:

@@ -4,7 +4,6 @@ import pytest
 
 from dynaserve.mia.reproduce import DEFAULT, TRAINING, adaptive_table, differences, paper_table
 from dynaserve.mia.reproduce.rows import Exposure
-from dynaserve.mia.reproduce.tables import Table
 
 LEAKS = {
     "1": Exposure(0.7, 0.91, "lira_online"),
@@ -59,11 +58,6 @@ def test_a_form_that_was_not_asked_is_a_dash_and_no_undefended_row_means_no_midp
     table = adaptive_table("t", [row(exposures=LEAKS), without], None)
     assert table.rows[1][4] == table.rows[1][6] == "–"
     assert table.rows[1][-1] == ""
-
-
-def test_markdown_is_a_table():
-    text = Table("Title", ("a", "b"), (("x", "1"),)).markdown()
-    assert text == "**Title**\n\n| a | b |\n| - | -: |\n| x | 1 |\n"
 
 
 def test_tables_fit_into_110_columns(row):

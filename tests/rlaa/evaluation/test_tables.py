@@ -99,7 +99,7 @@ def test_a_table_for_a_page():
         "**t: balanced accuracy, linear**",
         "",
         "| anonymizer | sex, 2 classes |",
-        "| --- | --- |",
+        "| - | -: |",
         "| (chance) | .500 |",
         "| RLAA edit | .650 |",
     ]
