@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
+from dynaserve.cli.written import require_no_input
 
 if TYPE_CHECKING:
     from dynaserve.cli.audited import Audited, Training
@@ -107,7 +108,7 @@ def audit(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Load a model file that can run code.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite --save.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print the verdict alone, and no progress.")
@@ -124,8 +125,11 @@ def audit(
 
         gates = [Gate.parse(expression) for expression in fail_if or ()]
         times = _repeats(repeats)
-        _require_writable(html, "--html")
+        inputs = [file, estimator, data, held_out, defense]
+        require_no_input(html, [*inputs, save])
+        require_no_input(save, inputs)
         _require_writable(save, "--save", keep=not force)
+        _require_writable(html, "--html", keep=not (force or _is_page(html)))
         training = Training(shadows, _sizes(near), seed, work, workers, quiet)
         try:
             if estimator is None:
@@ -196,7 +200,16 @@ def _require_writable(path: Path | None, option: str, *, keep: bool = False) -> 
         from dynaserve.serving.models.imports import require  # noqa: PLC0415 - light start
 
         require("jinja2", extra="audit")
-        path.unlink(missing_ok=True)  # a report from before must not survive an error now
+        if path.is_file():  # /dev/null is none, and stays
+            path.resolve().unlink()  # a report from before must not survive an error now
+
+
+def _is_page(path: Path | None) -> bool:
+    """Whether there is nothing at a path, or a page such as this command writes."""
+    if path is None or not path.is_file():
+        return True
+    with path.open("rb") as file:
+        return file.read(15).lower() == b"<!doctype html>"
 
 
 def _refuse(options: dict[str, object]) -> None:

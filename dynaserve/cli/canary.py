@@ -17,6 +17,7 @@ import typer
 
 from dynaserve.cli.canary_benchmark import measured, nothing_checked, print_benchmark
 from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
+from dynaserve.cli.written import require_no_input
 
 if TYPE_CHECKING:
     from dynaserve.canarybench.serialized import Format
@@ -156,8 +157,8 @@ def audit(
         from dynaserve.canarybench.reports.text import headline  # noqa: PLC0415
 
         inputs: list[str | Path | None] = [release, manifest, clusters, baseline]
-        _require_no_input(output, inputs)
-        _require_no_input(write_baseline, [*inputs, output])
+        require_no_input(output, inputs)
+        require_no_input(write_baseline, [*inputs, output])
         if output is not None and output.is_file():  # /dev/null is none, and stays
             output.resolve().unlink()  # a pass from before must not survive an error now
         with nothing_checked():
@@ -231,13 +232,6 @@ def _membership(path: Path) -> dict[str, list[str]]:
     if not fits:
         raise UsageError(f"{path}: must be an object: cluster id -> list of conversation ids")
     return dict(clusters)
-
-
-def _require_no_input(written: Path | None, inputs: list[str | Path | None]) -> None:
-    if written is not None and written.resolve() in {
-        Path(each).resolve() for each in inputs if each
-    }:
-        raise UsageError(f"{written} is an input; name another file to write")
 
 
 def _require_free(path: Path, *, force: bool) -> None:

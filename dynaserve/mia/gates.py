@@ -38,6 +38,8 @@ _WHOLE: dict[str, Callable[[Audit], float]] = {
     "midput": lambda audit: audit.midput,
 }
 """Numbers of the audit as a whole; losses are positive."""
+_SIGNED = {"accuracy_loss", "midput"}
+"""What may be negative."""
 
 _SPLIT: dict[str, Callable[[Audit, str], float]] = {
     "floor": lambda audit, form: audit.leak[form].floor,
@@ -46,7 +48,9 @@ _SPLIT: dict[str, Callable[[Audit, str], float]] = {
 }
 """Numbers of each form of asking; without ``@form`` the highest of them counts."""
 
-_EXPRESSION = re.compile(r"\s*([\w.@]+?)\s*(>=|<=|>|<)\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*")
+_EXPRESSION = re.compile(
+    r"\s*([\w.@]+?)\s*(>=|<=|>|<)\s*(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)\s*(%?)\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Gate:
         Operators
             ``>``, ``>=``, ``<``, ``<=``.
         Limits
-            A number, or a percentage such as ``0.5%``.
+            A number the metric can take, or a percentage such as ``0.5%``.
 
         Raises
         ------
@@ -117,6 +121,12 @@ class Gate:
         metric, sign, number, percent = match.groups()
         gate = cls(expression.strip(), metric, sign, float(number) / (100 if percent else 1))
         gate._require_known()
+        least = -1 if metric in _SIGNED else 0
+        if not least <= gate.limit <= 1:
+            raise ValueError(
+                f"gate {expression!r}: {metric} lies in {least}..1, so it would never or always "
+                "fail; write 0.6 or 60%"
+            )
         return gate
 
     def check(self, audit: Audit) -> Outcome:

@@ -367,3 +367,29 @@ class TestEstimator:
         odd = run(*arguments, "--shadows", 5)
         assert odd.exit_code == 2
         assert "even number" in odd.stderr
+
+
+def test_no_input_is_written_over_by_the_page(run, answers, tmp_path):
+    before = answers.read_bytes()
+    result = run(answers, "--html", answers, "--force")
+    assert result.exit_code == 2
+    assert "is an input; name another file to write" in result.stderr
+    (tmp_path / "link.npz").hardlink_to(answers)
+    assert run(answers, "--html", tmp_path / "link.npz", "--force").exit_code == 2
+    defense = tmp_path / "defense.toml"
+    DynaNoise.paper(0.3, 2.0, 10.0).save(defense)
+    assert run(answers, "--defense", defense, "--html", defense).exit_code == 2
+    assert defense.exists()
+    assert answers.read_bytes() == before
+
+
+def test_what_is_no_page_is_written_over_only_if_told(run, answers, tmp_path):
+    notes = tmp_path / "notes.html"
+    notes.write_text("my notes")
+    result = run(answers, "--html", notes)
+    assert result.exit_code == 2
+    assert "exists; pass --force to overwrite it" in result.stderr
+    assert notes.read_text() == "my notes"
+    assert run(answers, "--repeats", "1", "--html", notes, "--force").exit_code == 0
+    assert "<!doctype html>" in notes.read_text()
+    assert run(answers, "--repeats", "1", "--html", notes).exit_code == 0

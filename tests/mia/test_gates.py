@@ -72,7 +72,7 @@ def test_operators_and_limits(expression, failed):
 @pytest.mark.parametrize(
     "expression",
     ["", "lira_auc", "lira_auc=0.6", "lira_auc==0.6", "0.6<lira_auc", "lira_auc>", "a>b",
-     "lira_auc>nan", "lira_auc>-1", "lira_auc>1e3", "lira_auc>0.6 or floor>0.5", "lira auc>1"],
+     "lira_auc>nan", "lira_auc>0.6 or floor>0.5", "lira auc>1"],
 )  # fmt: skip
 def test_what_is_no_expression_is_refused(expression):
     with pytest.raises(ValueError, match="such as lira_auc>"):
@@ -114,3 +114,17 @@ def test_accuracy_that_is_gained_is_a_negative_loss():
     gained = replace(AUDIT, accuracy_after=0.83)
     assert Gate.parse("accuracy_loss>0").check(gained).failed is False
     assert Gate.parse("accuracy_loss<0").check(gained).failed is True
+
+
+@pytest.mark.parametrize("expression", ["midput<-0.01", "accuracy_loss>-5%", "loss_auc>6e-1"])
+def test_limits_may_be_negative_or_have_an_exponent(expression) -> None:
+    assert Gate.parse(expression).expression == expression
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["confidence_auc>60", "lira_auc>-1", "lira_auc>1e3", "ece<-0.1", "midput>2", "floor>101%"],
+)
+def test_a_limit_that_the_metric_cannot_reach_is_refused(expression) -> None:
+    with pytest.raises(ValueError, match=r"would never or always fail; write 0\.6 or 60%"):
+        Gate.parse(expression)
