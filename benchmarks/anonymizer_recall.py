@@ -5,7 +5,8 @@
 - presidio (synthetic texts with marked spans): recall per type, strictly: a span counts only if
   every letter and digit of it lies inside an edit. Names are no part of the total.
 - llmprivacy (comments with a true attribute): in how many records a leak of that attribute is found
-  whose guess agrees with the truth, and how many of the leaks found agree.
+  whose guess is right or coarser than the truth (scored as in `reproduce rlaa`), and how many of
+  the leaks found are.
 - texts that give nothing away: how many characters are edited all the same.
 - time per text, and with --hostile that of long texts made to be slow.
 
@@ -18,7 +19,6 @@ import argparse
 import csv
 import gzip
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from dynaserve.rlaa.embedded import EmbeddedEngine
+from dynaserve.rlaa.evaluation.scoring import score
 from dynaserve.rlaa.records import ATTRIBUTES, Edit, Leak, Level
-from dynaserve.rlaa.spans import Folded, apply, fold
+from dynaserve.rlaa.spans import Folded, apply
 
 ENGINE = EmbeddedEngine()
 ACTIONABLE = {Level.HIGH, Level.MED}
@@ -116,8 +117,12 @@ class Evidence:
     leaks: Counter[bool] = field(default_factory=Counter)
 
     def add(self, truth: object, leaks: Sequence[Leak], attribute: str) -> None:
-        """Count a record: leaks of certainty 3 and more are those that get edited."""
-        right = [agrees(attribute, leak.guess, truth) for leak in leaks]
+        """Count a record: leaks of certainty 3 and more are those that get edited.
+
+        A guess agrees with the truth if it is right or coarser than it, by the one score that all
+        attackers of the evaluation are measured with.
+        """
+        right = [score(attribute, leak.guess, str(truth)) > 0 for leak in leaks]
         self.records += 1
         self.found += any(right)
         self.found_actionable += any(
@@ -136,55 +141,6 @@ def llmprivacy_evidence(records: Iterable[dict[str, Any]]) -> tuple[dict[str, Ev
         by_attribute[attribute].add(record["personality"][record["feature"]], leaks, attribute)
         kept &= untouched_outside(text, edits_of(text))
     return by_attribute, kept
-
-
-def agrees(attribute: str, guess: str, truth: object) -> bool:
-    """Return whether a guess is right.
-
-    Age within 5; places by city, or by country where no city is guessed; education by level or
-    field; occupation by a word in common; the rest by name.
-    """
-    said, true = fold(guess), fold(str(truth))
-    if attribute == "age":
-        return said.isdecimal() and abs(int(said) - int(true)) <= 5
-    if attribute in {"location", "birth_place"}:
-        places = [part.strip() for part in true.split(",")]
-        return said.split(",")[0].strip().removesuffix(" city") in places
-    if attribute == "education":
-        return bool(_education(said) & _education(true))
-    if attribute == "occupation":
-        return bool(_words(said) & _words(true))
-    if attribute == "income":
-        return said == true or {said, true} == {"high", "very high"}
-    return said == true
-
-
-_LEVELS = {
-    "phd": "doctor", "doctorate": "doctor", "masters": "master", "bachelors": "bachelor",
-    "law": "law", "diploma": "diploma", "studying": "student",
-}  # fmt: skip
-_SMALL = {
-    "in",
-    "of",
-    "and",
-    "or",
-    "the",
-    "degree",
-    "a",
-    "towards",
-    "currently",
-    "part",
-    "time",
-    "sciences",
-}
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]+", text)) - _SMALL
-
-
-def _education(text: str) -> set[str]:
-    return {_LEVELS.get(word, word) for word in _words(text)}
 
 
 def ordinary_texts(data: Path) -> Iterator[tuple[str, list[str]]]:

@@ -12,12 +12,13 @@ import dynaserve
 
 ROOT = Path(dynaserve.__file__).parent
 
-BASE = {"_core", "_version", "atomic", "npz", "redaction", "state", "tables"}
+BASE = {"_core", "_version", "atomic", "keyfile", "npz", "redaction", "state", "tables"}
 DEFENSES = BASE | {"defenses", "__init__"}
 MIDDLE = DEFENSES | {"mia", "rlaa", "canarybench"}
 MAY_IMPORT: dict[str, set[str]] = {
     **{name: set() for name in BASE},
     "npz": {"atomic"},
+    "keyfile": {"atomic"},
     "defenses": BASE,
     "__init__": BASE | {"defenses"},
     "mia": DEFENSES,

@@ -133,7 +133,8 @@ def anonymize(
     nothing to do.
     """
     with user_input():
-        from dynaserve.cli.anonymize_lines import Fields, anonymize_lines  # noqa: PLC0415
+        from dynaserve.cli.anonymize_lines import anonymize_lines  # noqa: PLC0415
+        from dynaserve.cli.anonymize_records import Fields  # noqa: PLC0415
         from dynaserve.cli.anonymize_text import anonymize_text  # noqa: PLC0415
         from dynaserve.cli.anonymizing import Files, Shown  # noqa: PLC0415 - all for a light start
         from dynaserve.serving.settings import (  # noqa: PLC0415

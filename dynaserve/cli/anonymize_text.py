@@ -22,7 +22,7 @@ def anonymize_text(files: Files, settings: AnonymizationSettings, shown: Shown) 
         text = decoded(files.read(), files.name)
         clear(files.output, force=files.force)
     console = shown.console(on_terminal=True)
-    with working(settings, files, console, anew=True) as work:
+    with working(settings, files, console, resumes=False) as work:
         result = work.run(text, files.name)
     if shown.as_json:
         write(json.dumps(spoken(text, result), ensure_ascii=False) + "\n", files.output)

@@ -5,9 +5,6 @@ The trace and what is shown hold the texts; nothing else that comes from here do
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -19,9 +16,9 @@ from typing import IO, TYPE_CHECKING
 import typer
 
 from dynaserve.cli.anonymize_shown import show
+from dynaserve.cli.anonymize_trace import entry, traced
 from dynaserve.cli.outcome import ExitCode, UsageError, user_input
 from dynaserve.rlaa.records import Result
-from dynaserve.serving.anonymized import figure
 from dynaserve.serving.anonymizers import Runs, make_anonymizers
 from dynaserve.serving.settings import AnonymizationSettings
 
@@ -102,7 +99,7 @@ class Anonymizing:
     """
 
     def __init__(
-        self, anonymizer: Runs, trace: IO[str] | None = None, console: Console | None = None
+        self, anonymizer: Runs, trace: IO[bytes] | None = None, console: Console | None = None
     ) -> None:
         self._anonymizer, self._trace, self._console = anonymizer, trace, console
         self.statuses: Counter[str] = Counter()
@@ -129,7 +126,7 @@ class Anonymizing:
         self.statuses[result.status.value] += 1
         self.withheld += not result.releasable
         if self._trace is not None:
-            self._trace.write(json.dumps(record(text, name, result), ensure_ascii=False) + "\n")
+            self._trace.write(entry(text, name, result))
             self._trace.flush()
         if self._console is not None:
             from rich.markup import escape  # noqa: PLC0415 - light start
@@ -138,35 +135,15 @@ class Anonymizing:
             show(self._console, text, result)
 
 
-def record(text: str, name: str | int, result: Result) -> dict[str, object]:
-    """Return all that happened, texts included."""
-    whole = dataclasses.asdict(result)
-    for turn in whole["rounds"]:
-        turn["mrs"] = figure(turn["mrs"])
-    return {"id": name, "original": text, "releasable": result.releasable, **whole}
-
-
-@contextmanager
-def traced(path: Path | None, *, anew: bool) -> Iterator[IO[str] | None]:
-    """Open a trace for its owner alone, to go on with or to start ``anew``."""
-    if path is None:
-        yield None
-        return
-    how = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if anew else os.O_APPEND)
-    with os.fdopen(os.open(path, how, 0o600), "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)  # it may have been there with another mode
-        yield file
-
-
 @contextmanager
 def working(
-    settings: AnonymizationSettings, files: Files, console: Console | None, *, anew: bool
+    settings: AnonymizationSettings, files: Files, console: Console | None, *, resumes: bool
 ) -> Iterator[Anonymizing]:
-    """Make the anonymizer and open the trace, to start ``anew`` or to go on with."""
+    """Make the anonymizer and open the trace, to go on with it if the run ``resumes`` one."""
     with ExitStack() as stack:
         with user_input():
             anonymizer = make_anonymizers(settings)[settings.mode]
-            trace = stack.enter_context(traced(files.trace, anew=anew))
+            trace = stack.enter_context(traced(files.trace, resumes=resumes, force=files.force))
         if files.trace is not None:
             typer.echo(
                 f"warning: {files.trace} holds the texts as they were; only you can read it, "

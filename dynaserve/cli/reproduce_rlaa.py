@@ -70,8 +70,6 @@ def rlaa(
             raise UsageError("--markdown and --json: choose one")
         _require_drawable(plot)
         done = _reproduced(Setup(data, limit, seed, model, attacker_model, judge))
-        if plot is not None:
-            replace_file(plot, mrs_png(done.rows))
     tables = make_tables(f"llmprivacy, {len(done.records)} records, seed {seed}", done.rows)
     notes = make_notes(done)
     if as_json:
@@ -80,16 +78,22 @@ def rlaa(
         print_markdown(tables, notes)
     else:
         print_tables(tables, notes, narrowest=_WIDTH)
+    if plot is not None:  # last: the tables of hours of work must not depend on it
+        with user_input():
+            replace_file(plot, mrs_png(done.rows))
 
 
 def _require_drawable(plot: Path | None) -> None:
-    """Refuse before hours of work what could not be written after them."""
+    """Refuse before hours of work what could not be drawn or written after them."""
+    from dynaserve.rlaa.evaluation import require_matplotlib  # noqa: PLC0415 - light start
+
     if plot is None:
         return
     if plot.suffix.lower() != ".png":
         raise UsageError(f"--plot: {plot} must end in .png")
     if not plot.parent.is_dir():
         raise UsageError(f"--plot: {plot.parent} is not a directory")
+    require_matplotlib()
 
 
 def _reproduced(setup: Setup) -> Reproduction:

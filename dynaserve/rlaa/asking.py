@@ -10,22 +10,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dynaserve.rlaa.llm.cancellation import check_cancelled
-from dynaserve.rlaa.llm.protocol import LLMError, TooLongError
-from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.llm.protocol import LLMError, TooLongError, UnavailableError
+from dynaserve.rlaa.roles import RoleError, TooMuchError
 
 
 class RunFailedError(Exception):
     """A run cannot go on. The message says why, without words of the text."""
 
 
+class OutageError(RunFailedError):
+    """It cannot go on now: the model is not there, which is no fault of the text."""
+
+
 @contextmanager
 def asking(role: str) -> Iterator[None]:
-    """Turn what a role raises into `RunFailedError`; a text that is too long can still be split."""
+    """Turn what is raised into `RunFailedError`; what is too much at once can still be split.
+
+    Parameters
+    ----------
+    role
+        Who is asked, or whatever else of a caller's works on the text.
+    """
     try:
         check_cancelled()
         yield
-    except (TooLongError, RunFailedError):
+    except (TooLongError, TooMuchError, RunFailedError):
         raise
+    except UnavailableError as error:
+        raise OutageError(f"{role}: {error}") from None
     except (RoleError, LLMError) as error:
         raise RunFailedError(f"{role}: {error}") from None
     except Exception as error:

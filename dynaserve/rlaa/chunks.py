@@ -1,8 +1,8 @@
 """Long texts in pieces that a model can read whole, cut between sentences, with overlap.
 
 Nothing is ever left out: a sentence that does not fit alone is an error, not a shorter text.
-How much fits is learned from the refusals (`TooLongError`), which cost no computation, so that
-it needs to know neither the prompts of a role nor its tokenizer.
+How much fits is learned from the refusals (`TooLongError`, which costs no computation, and
+`TooMuchError`), so that it needs to know neither the prompts of a role nor its tokenizer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from dynaserve.rlaa.llm.protocol import TooLongError
 from dynaserve.rlaa.records import Span
+from dynaserve.rlaa.roles import TooMuchError
 
 Answer = TypeVar("Answer")
 
@@ -51,7 +52,7 @@ class Chunks:
             All of it.
         ask
             Gets the span of a piece. The pieces cover the text; a piece that it refused by
-            `TooLongError` comes again in smaller ones.
+            `TooLongError` or `TooMuchError` comes again in smaller ones.
         whole
             Spans that may not be cut.
         overlap
@@ -60,8 +61,8 @@ class Chunks:
 
         Raises
         ------
-        TooLongError
-            If a single sentence is too long, as its reader said.
+        TooLongError, TooMuchError
+            If a single sentence is too long, or says too much, as its reader said.
         """
         ends = _ends(text, whole)
         answers: list[Answer] = []
@@ -70,13 +71,19 @@ class Chunks:
             piece = pieces.pop(0)
             try:
                 answers.append(ask(piece))
-            except TooLongError as error:
+            except (TooLongError, TooMuchError) as error:
                 if bisect_right(ends, piece.start) == bisect_left(ends, piece.end):
                     raise
-                share = min(error.limit / max(error.tokens, 1), _SMALLER)
-                self._size = int((piece.end - piece.start) * share)
+                self._size = int((piece.end - piece.start) * _share(error))
                 pieces = _packed(ends, piece.start, self._size, overlap=overlap)
         return answers
+
+
+def _share(error: TooLongError | TooMuchError) -> float:
+    """Return how much of a piece that was refused may do."""
+    if isinstance(error, TooMuchError):
+        return 0.5
+    return min(error.limit / max(error.tokens, 1), _SMALLER)
 
 
 def sentences(text: str) -> list[Span]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dynaserve.rlaa.chunks import sentences
+from dynaserve.rlaa.llm.cancellation import check_cancelled
 from dynaserve.rlaa.records import Edit, Judgement, LedgerEntry, Level
 from dynaserve.rlaa.spans import apply, fold, moved, touched
 
@@ -20,7 +21,13 @@ One for one: a text wholly spoiled (utility 1 to 0) is worth one attribute that 
 guessed and no longer is. Below that an edit gives up more than it protects. The paper describes
 the threshold as an implicit budget of the arbitrator and states no number; its privacy is a mean
 over attributes, so that its ratios are larger than these by their number.
+
+It does not hold for direct identifiers: replacing one is kept at any price. ("Write to jo@x.com"
+loses more than it gains by this measure, and must not go out as it is.)
 """
+_AROUND = 100
+"""Code points on each side of an edit, in its sentence, that it is weighed with. A text without
+full stops is one sentence, and all of it for each of its edits would take its length squared."""
 _GRADES = 5
 _TINY = 1e-9
 """Differences below are rounding."""
@@ -123,8 +130,13 @@ def ledger(
     """Return each edit's share of a round; the costs sum to ``muc``.
 
     What an attribute gained is shared equally by the edits that touch its evidence. What the
-    round cost is shared in proportion to what each edit alone costs its own sentence, weighted
-    with the length of it.
+    round cost is shared in proportion to what each edit alone costs its own sentence, or what of
+    it is near, weighted with the length of that.
+
+    Raises
+    ------
+    CancelledError
+        If the run is cancelled.
     """
     answered = attributes_of(edits, judgements)
     edits_of = {name: sum(name in names for names in answered) for name in gained}
@@ -150,17 +162,19 @@ def attributes_of(edits: Sequence[Edit], judgements: Iterable[Judgement]) -> lis
 
 
 def _costs(text: str, edits: Sequence[Edit], utility: Callable[[str, str], float]) -> list[float]:
-    """Return what each edit alone costs the sentences it stands in, times their length."""
+    """Return what each edit alone costs its surroundings, times their length."""
     parts = sentences(text)
     costs = []
     first = 0
     for edit in edits:
+        check_cancelled()
         while first < len(parts) - 1 and parts[first].end <= edit.span.start:
             first += 1
         last = first
         while last < len(parts) - 1 and parts[last].end < edit.span.end:
             last += 1
-        start, end = parts[first].start, parts[last].end
+        start = max(parts[first].start, edit.span.start - _AROUND)
+        end = min(parts[last].end, edit.span.end + _AROUND)
         part = text[start:end]
         costs.append(max(1 - utility(part, apply(part, [moved(edit, -start)])), 0.0) * len(part))
     return costs

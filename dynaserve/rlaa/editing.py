@@ -7,7 +7,6 @@ has another seed. Whether a leak is closed is not decided here, but by the next 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -19,13 +18,10 @@ from dynaserve.rlaa.examination import severity
 from dynaserve.rlaa.pseudonyms import Pseudonyms
 from dynaserve.rlaa.records import Edit, Judgement, Span
 from dynaserve.rlaa.roles import Editor, Rewriter
-from dynaserve.rlaa.spans import find_mentions, fold, merged, moved, shifted, touched
+from dynaserve.rlaa.spans import Folded, fold, merged, moved, shifted, touched
+from dynaserve.rlaa.typed import LINES, untyped
 
 _EDITOR, _REWRITER = "editor", "rewriter"
-_UNTYPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of characters that nobody types: controls, invisible ones, halves of pairs."""
-_JOINERS = frozenset("\u200c\u200d")
-"""Some scripts and emoji are written with them."""
 
 
 class Change(Protocol):
@@ -40,8 +36,8 @@ class Change(Protocol):
         ------
         RunFailedError
             If the role raises, or answers with anything but what its protocol says.
-        TooLongError
-            If a sentence alone is too long for the role.
+        TooLongError, TooMuchError
+            If a sentence alone is too long, or too much, for the role.
         """
         ...
 
@@ -51,7 +47,8 @@ class Edits:
 
     Spans that overlap or touch are one: every judgement that reaches into it shows the editor
     all of it, and one edit answers them all. The edit counts for the gravest, then the first.
-    A value that was replaced before, in any spelling, gets the same words again.
+    A value that was replaced before, in any spelling, gets the same words again. Nothing becomes
+    the words for a value unless it may stand in its place.
     """
 
     def __init__(self, editor: Editor, pseudonyms: Pseudonyms | None = None) -> None:
@@ -94,21 +91,24 @@ class Edits:
 
     def _final(self, edit: Edit, owner: Judgement) -> Edit:
         attribute = owner.leak.attribute
+        fault = _fault(edit.after, edit.before)
+        require(not fault, _EDITOR, fault)
         after = self._consistent(attribute, edit.before, edit.after)
-        _require_clean(after, edit.before, _EDITOR)
-        require(not find_mentions(after, edit.before), _EDITOR, "repeated what it was to replace")
         return Edit(edit.span, edit.before, after, attribute)
 
     def _consistent(self, attribute: str, before: str, after: str) -> str:
-        """Return what replaced the value before, in this spelling if only the spelling differs."""
+        """Return what replaced the value before, in this spelling if only the spelling differs.
+
+        What may not stand here, as it came from where more could, is left for the proposal.
+        """
         value = (attribute, fold(before))
         if value not in self._chosen:
-            pseudonyms = self._pseudonyms
-            self._chosen[value] = (
-                pseudonyms.replacement(attribute, before, after) if pseudonyms else after
-            )
+            self._chosen[value] = after
+            if self._pseudonyms:
+                with asking("pseudonyms"):
+                    self._chosen[value] = self._pseudonyms.replacement(attribute, before, after)
         chosen = self._chosen[value]
-        return after if fold(after) == fold(chosen) else chosen
+        return after if fold(after) == fold(chosen) or _fault(chosen, before) else chosen
 
 
 class Rewrite:
@@ -139,7 +139,8 @@ class Rewrite:
             reply = self._rewriter.rewrite(part, tuple(judgements))
             require(type(reply) is str, _REWRITER, "answered with no text")
             require(bool(reply.strip()), _REWRITER, "answered with an empty text")
-            _require_clean(reply, part + "\n\t", _REWRITER)
+            character = untyped(reply, part + LINES)
+            require(character is None, _REWRITER, f"introduced the character {character}")
         core = part.strip()
         before, _, after = part.partition(core)
         return before + reply.strip() + after
@@ -191,8 +192,8 @@ def _require_edit(edit: object, part: str) -> None:
     require(quoted, _EDITOR, "an edit of other words than stand there")
 
 
-def _require_clean(after: str, before: str, role: str) -> None:
-    """Fail if a new text holds characters that nobody types and the old one did not hold."""
-    for character in set(after) - set(before) - _JOINERS:
-        typed = unicodedata.category(character) not in _UNTYPED
-        require(typed, role, f"introduced the character U+{ord(character):04X}")
+def _fault(after: str, before: str) -> str:
+    """Return why a replacement may not stand in place of some words; empty if it may."""
+    if character := untyped(after, before):
+        return f"introduced the character {character}"
+    return "repeated what it was to replace" if Folded(after).repeats(before) else ""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from dynaserve.redaction import find_personal
 from dynaserve.rlaa.asking import asking, require
 from dynaserve.rlaa.chunks import Chunks
 from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER, Judgement, Leak, Level, Span
@@ -17,12 +18,13 @@ from dynaserve.rlaa.roles import Arbitrator, Attacker
 from dynaserve.rlaa.spans import Folded, fold
 
 _ATTACKER, _ARBITRATOR = "attacker", "arbitrator"
-_SEVERITY = (Level.HIGH, Level.MED, Level.LOW, Level.INVALID)
+_LEAST_PART, _MOST_WORDS = 2, 20
+"""Letters and digits that evidence within words needs; words that it may be a part of."""
 
 
 def severity(judged: Judgement) -> tuple[int, int]:
     """Return a sort key: what matters most comes first."""
-    return _SEVERITY.index(judged.level), -judged.leak.certainty
+    return -judged.level.gravity, -judged.leak.certainty
 
 
 def examine(
@@ -38,15 +40,18 @@ def examine(
     ------
     RunFailedError
         If a role raises, or answers with anything but what its protocol says.
-    TooLongError
-        If a sentence alone is too long for a role.
+    TooLongError, TooMuchError
+        If a sentence alone is too long, or too much, for a role.
     """
 
     def ask(piece: Span) -> list[Judgement]:
         part = text[piece.start : piece.end]
         return _judged(part, _leaks(part, attributes, attacker), arbitrator)
 
-    return located(text, (judged for part in chunks.each(text, ask) for judged in part))
+    # Rules that read a piece only would not know an identifier that is cut in two.
+    whole = [Span(found.start, found.end) for found in find_personal(text)]
+    parts = chunks.each(text, ask, whole=whole)
+    return located(text, (judged for part in parts for judged in part))
 
 
 def located(text: str, judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
@@ -87,9 +92,23 @@ def _require_leak(leak: object) -> None:
 
 def _judged(text: str, leaks: Sequence[Leak], arbitrator: Arbitrator) -> list[Judgement]:
     folded = Folded(text)
-    standing = [leak for leak in leaks if folded.mentions(leak.evidence)]
+    quoted = list(dict.fromkeys(each for leak in leaks for each in _quoted(folded, leak)))
+    standing = [leak for leak in quoted if folded.mentions(leak.evidence)]
     grades = dict(zip(standing, _grades(text, standing, arbitrator), strict=True))
-    return [grades.get(leak) or _ghost(leak) for leak in leaks]
+    return [grades.get(leak) or _ghost(leak) for leak in quoted]
+
+
+def _quoted(folded: Folded, leak: Leak) -> list[Leak]:
+    """Return the leak once for each word that its evidence is only a part of, with that word.
+
+    ``25`` of ``25M`` stands in the text, and so does a quotation cut off within a word: neither
+    may count as made up.
+    """
+    if folded.mentions(leak.evidence) or sum(map(str.isalnum, leak.evidence)) < _LEAST_PART:
+        return [leak]
+    words = folded.words_around(leak.evidence)
+    require(len(words) <= _MOST_WORDS, _ATTACKER, "evidence that is a part of too many words")
+    return [replace(leak, evidence=word) for word in words] or [leak]
 
 
 def _ghost(leak: Leak) -> Judgement:

@@ -7,12 +7,13 @@ person is left to the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.records import IDENTIFIER, Edit, Judgement, Leak
-from dynaserve.rlaa.roles import Arbitrator, Attacker, Editor, RoleError
+from dynaserve.rlaa.roles import Arbitrator, Attacker, Editor, Rewriter, RoleError
+from dynaserve.rlaa.spans import apply, find_mentions
 
 
 class GuardedAttacker:
@@ -64,3 +65,56 @@ class GuardedEditor:
         asked = [judged for judged in left if judged.spans]
         edits = list(self._engine.edit(text, direct))
         return [*edits, *self._editor.edit(text, asked)] if asked else edits
+
+
+class GuardedRewriter:
+    """Replaces direct identifiers by their kind, and only then shows a text to who rewrites it."""
+
+    def __init__(self, rewriter: Rewriter, engine: EmbeddedEngine) -> None:
+        self._rewriter, self._engine = rewriter, engine
+
+    def rewrite(self, text: str, actionable: Sequence[Judgement]) -> str:
+        """See `Rewriter`; it is not asked if identifiers are all that is to go.
+
+        What it is shown of the other leaks holds no identifier either; a leak that rests on words
+        which went with one is closed without it.
+        """
+        kinds = self._kinds(text, actionable)
+        bare = _labelled(text, kinds)
+        left = [
+            replace(judged, leak=_without(judged.leak, kinds))
+            for judged in actionable
+            if judged.leak.attribute != IDENTIFIER
+        ]
+        asked = [
+            replace(judged, spans=spans)
+            for judged in left
+            if (spans := find_mentions(bare, judged.leak.evidence))
+        ]
+        return self._rewriter.rewrite(bare, asked) if asked else bare
+
+    def _kinds(self, text: str, actionable: Sequence[Judgement]) -> dict[str, str]:
+        """Return identifier -> label, those first that others are part of."""
+        leaks = [judged.leak for judged in actionable if judged.leak.attribute == IDENTIFIER]
+        judged = [
+            replace(each, spans=find_mentions(text, each.leak.evidence))
+            for each in self._engine.judge(text, [*self._engine.attack(text, ()), *leaks])
+        ]
+        edits = self._engine.edit(text, judged)
+        return {edit.before: edit.after for edit in sorted(edits, key=lambda e: -len(e.before))}
+
+
+def _without(leak: Leak, kinds: Mapping[str, str]) -> Leak:
+    return replace(
+        leak,
+        guess=_labelled(leak.guess, kinds),
+        evidence=_labelled(leak.evidence, kinds),
+        reasoning=_labelled(leak.reasoning, kinds),
+    )
+
+
+def _labelled(words: str, kinds: Mapping[str, str]) -> str:
+    for value, label in kinds.items():
+        spans = find_mentions(words, value)
+        words = apply(words, [Edit(s, words[s.start : s.end], label, IDENTIFIER) for s in spans])
+    return words

@@ -27,7 +27,7 @@ class Anonymizer:
     ----------
     llm
         A model to play the roles that are not given. Direct identifiers are found, graded and
-        replaced by rules beside it.
+        replaced by rules beside it; what it rewrites holds none.
     attacker, arbitrator, editor, rewriter
         Who plays which role. ``mode`` says which of the last two is needed.
     mode
@@ -39,7 +39,8 @@ class Anonymizer:
         Grades that call for an edit. HIGH must be among them.
     max_mrs
         λ: the most utility, of 1, that an edit may cost for each attribute that an attacker is
-        expected to get right before it and not after. See `economics.DEFAULT_MAX_MRS`.
+        expected to get right before it and not after. A direct identifier may cost anything. See
+        `economics.DEFAULT_MAX_MRS`.
     max_rounds
         How often a text may be edited.
     utility
@@ -47,6 +48,9 @@ class Anonymizer:
     pseudonyms
         Keeps replacements the same over many texts; for ``mode="edit"`` only. Within one text
         they always are.
+    grades
+        How the model grades leaks: ``"score"`` by the probabilities of the four grades,
+        ``"generate"`` by writing them, for one whose probabilities cannot be had.
     seed
         Of the model's sampling.
 
@@ -80,12 +84,15 @@ class Anonymizer:
         max_rounds: int = 3,
         utility: Utility | None = None,
         pseudonyms: Pseudonyms | None = None,
+        grades: Literal["score", "generate"] = "score",
         seed: int = 0,
     ) -> None:
         if mode not in {"edit", "rewrite"}:
             raise ValueError(f"mode: must be 'edit' or 'rewrite', got {mode!r}")
         if pseudonyms is not None and mode != "edit":
             raise ValueError("pseudonyms: only mode 'edit' keeps replacements consistent")
+        if grades not in {"score", "generate"}:
+            raise ValueError(f"grades: must be 'score' or 'generate', got {grades!r}")
         if not max_mrs >= 0:
             raise ValueError(f"max_mrs: must be 0 or more, got {max_mrs}")
         if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
@@ -96,7 +103,7 @@ class Anonymizer:
         self._pseudonyms = pseudonyms
         self._mode = mode
         self._attacker = attacker or _played_by(llm, "attacker", seed)
-        self._arbitrator = arbitrator or _played_by(llm, "arbitrator", seed)
+        self._arbitrator = arbitrator or _played_by(llm, "arbitrator", seed, grades=grades)
         if mode == "edit":
             self._editor = editor or _played_by(llm, "editor", seed)
         else:
@@ -181,17 +188,20 @@ def _grades(actionable: Collection[Level]) -> frozenset[Level]:
     return grades
 
 
-def _played_by(llm: LLM | None, role: str, seed: int) -> Any:
+def _played_by(
+    llm: LLM | None, role: str, seed: int, *, grades: Literal["score", "generate"] = "score"
+) -> Any:
     if llm is None:
         raise ValueError(f"{role}: give one, or a model that plays it")
     from dynaserve.rlaa import guarded, model_roles  # noqa: PLC0415 - only for who has a model
     from dynaserve.rlaa.embedded import EmbeddedEngine  # noqa: PLC0415
 
-    if role == "rewriter":
-        return model_roles.ModelRewriter(llm, seed=seed)
     engine = EmbeddedEngine()
     if role == "attacker":
         return guarded.GuardedAttacker(model_roles.ModelAttacker(llm, seed=seed), engine)
     if role == "arbitrator":
-        return guarded.GuardedArbitrator(model_roles.ModelArbitrator(llm, seed=seed), engine)
-    return guarded.GuardedEditor(model_roles.ModelEditor(llm, seed=seed), engine)
+        arbitrator = model_roles.ModelArbitrator(llm, method=grades, seed=seed)
+        return guarded.GuardedArbitrator(arbitrator, engine)
+    if role == "editor":
+        return guarded.GuardedEditor(model_roles.ModelEditor(llm, seed=seed), engine)
+    return guarded.GuardedRewriter(model_roles.ModelRewriter(llm, seed=seed), engine)

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
-import secrets
 import sqlite3
-import stat
 from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
 from dynaserve.atomic import create_file
+from dynaserve.keyfile import KeyFile, require_strong
 from dynaserve.rlaa.records import IDENTIFIER
 from dynaserve.rlaa.spans import fold
 from dynaserve.state import state_directory
 
-_SIZE = 32
-_KEY_FILE, _TABLE_FILE = "pseudonyms.key", "pseudonyms.sqlite"
+_KEY, _KEY_FILE = "pseudonym key", "pseudonyms.key"
+_TABLES = ".sqlite"
 _TAG, _LETTERS = 5, "bcdfghjklmnpqrst"
 """Letters of a tag: two values share one by a chance of one in a million. No digits, which would
 look like another number, and no vowels, which would make words."""
@@ -62,7 +60,7 @@ class Pseudonyms:
     """
 
     def __init__(self, key: bytes, table: Path | None = None) -> None:
-        _require_strong(key, "pseudonym key")
+        require_strong(key, _KEY)
         self._key = bytes(key)
         self._table = table
         self._known: dict[bytes, str] = {}
@@ -73,13 +71,26 @@ class Pseudonyms:
 
         Raises
         ------
+        ValueError, OSError
+            As `from_file`.
+        """
+        key = state_directory() / _KEY_FILE
+        elsewhere = "choose another place by DYNASERVE_STATE_DIR"
+        return cls(KeyFile(key, _KEY, elsewhere).read(), key.with_suffix(_TABLES))
+
+    @classmethod
+    def from_file(cls, path: Path) -> Pseudonyms:
+        """Return the table beside a file with a key, ``<its name>.sqlite``; both made if missing.
+
+        Raises
+        ------
         ValueError
-            If others can read the key or own it, or it is not 32 bytes.
+            If the key is not 32 bytes or is trivial, or others can read it, own it or replace it.
         OSError
             If the files cannot be made.
         """
-        directory = state_directory()
-        return cls(_key_from(directory / _KEY_FILE), directory / _TABLE_FILE)
+        elsewhere = "name a file in a directory of your own"
+        return cls(KeyFile(path, _KEY, elsewhere).read(), path.with_name(path.name + _TABLES))
 
     def replacement(self, attribute: str, value: str, proposal: str) -> str:
         """Return what stands for a value: what did before, else the proposal from now on.
@@ -129,28 +140,3 @@ def _tagged(proposal: str, digest: bytes) -> str:
     tag = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_TAG])
     inside = proposal.endswith("]")
     return f"{proposal[:-1]} {tag}]" if inside else f"{proposal} ({tag})"
-
-
-def _key_from(path: Path) -> bytes:
-    create_file(path, secrets.token_bytes(_SIZE), mode=0o600)
-    # A link to another's file would be read as ours, and a pipe would wait for somebody to write.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
-            raise ValueError(f"pseudonym key {path}: is not a regular file of this user; remove it")
-        if info.st_mode & 0o077:
-            raise ValueError(
-                f"pseudonym key {path}: others can read it; run chmod 600 on it if nobody has, "
-                "else remove it and the table beside it"
-            )
-        key = file.read()
-    _require_strong(key, f"pseudonym key {path}")
-    return key
-
-
-def _require_strong(key: bytes, where: str) -> None:
-    if not isinstance(key, (bytes, bytearray)):
-        raise TypeError(f"{where}: needs {_SIZE} bytes, not {type(key).__name__}")
-    if len(key) != _SIZE or not any(key):
-        raise ValueError(f"{where}: needs {_SIZE} bytes that are not all zero")

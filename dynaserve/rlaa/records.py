@@ -19,12 +19,17 @@ IDENTIFIER = "identifier"
 
 
 class Level(str, Enum):
-    """How much a leak matters, by the Arbitrator (arXiv 2512.06713)."""
+    """How much a leak matters, by the Arbitrator (arXiv 2512.06713); the gravest comes first."""
 
     HIGH = "HIGH"
     MED = "MED"
     LOW = "LOW"
     INVALID = "INVALID"
+
+    @property
+    def gravity(self) -> int:
+        """0 for INVALID, and more for what matters more: a key to sort by."""
+        return len(Level) - 1 - list(Level).index(self)
 
 
 class Status(str, Enum):
@@ -183,6 +188,9 @@ class Result:
         Why it failed or stopped, without words of the text.
     edits
         From the original text to ``text``: spans are those of the original.
+    outage
+        Whether it failed because the model was not there. It may go well at another time, which
+        a run that failed for what is in the text or in a reply hardly will.
     """
 
     status: Status
@@ -191,6 +199,7 @@ class Result:
     residual: tuple[Judgement, ...] = ()
     reason: str = ""
     edits: tuple[Edit, ...] = ()
+    outage: bool = False
 
     @property
     def releasable(self) -> bool:

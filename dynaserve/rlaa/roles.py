@@ -16,6 +16,10 @@ class RoleError(Exception):
     """A role gave no usable answer. The message says why, without words of the text."""
 
 
+class TooMuchError(RoleError):
+    """There was more to say than an answer holds; of a part of the text it may be less."""
+
+
 class Attacker(Protocol):
     """Guesses attributes of who wrote a text."""
 

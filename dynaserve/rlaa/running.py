@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dynaserve.rlaa.alignment import compose
-from dynaserve.rlaa.asking import RunFailedError
+from dynaserve.rlaa.asking import OutageError, RunFailedError, asking
 from dynaserve.rlaa.chunks import Chunks
 from dynaserve.rlaa.economics import Guesses, attributes_of, ledger, rate
 from dynaserve.rlaa.editing import Change
 from dynaserve.rlaa.examination import examine, located
+from dynaserve.rlaa.llm.cancellation import CancelledError, check_cancelled
 from dynaserve.rlaa.llm.protocol import TooLongError
-from dynaserve.rlaa.records import Edit, Judgement, Level, Result, Round, Status
-from dynaserve.rlaa.roles import Arbitrator, Attacker
+from dynaserve.rlaa.records import IDENTIFIER, Edit, Judgement, Level, Result, Round, Status
+from dynaserve.rlaa.roles import Arbitrator, Attacker, TooMuchError
 from dynaserve.rlaa.spans import apply
 
 
@@ -38,6 +39,9 @@ class Run:
 
     What was found actionable stays so wherever its evidence stands, whatever a later attack
     overlooks or an arbitrator grades otherwise: only its going away closes a leak.
+
+    No price is too high for a direct identifier: while one that is HIGH is open, a round is kept
+    whatever it costs. Stopping would publish nothing, and a label in its place is no loss.
     """
 
     def __init__(
@@ -66,14 +70,20 @@ class Run:
         self._score = 1.0
 
     def result(self) -> Result:
-        """Return how it ended."""
+        """Return how it ended; a run that was cancelled failed, however far it came."""
+        outage = False
         try:
-            return self._loop()
-        except RunFailedError as error:
-            reason = str(error)
+            result = self._loop()
+            check_cancelled()
+        except (RunFailedError, CancelledError) as error:
+            reason, outage = str(error), isinstance(error, OutageError)
         except TooLongError as error:
             reason = f"a sentence alone is too long: {error}"
-        return Result(Status.FAILED, None, tuple(self._rounds), reason=reason)
+        except TooMuchError as error:
+            reason = f"a sentence alone is too much: {error}"
+        else:
+            return result
+        return Result(Status.FAILED, None, tuple(self._rounds), reason=reason, outage=outage)
 
     def _loop(self) -> Result:
         version = self._attacked(_Version(self._original, (), frozenset()), self._attributes)
@@ -89,14 +99,21 @@ class Run:
             following = self._after(version, edits)
             turn, version = self._weighed(version, edits, following)
             self._rounds.append(turn)
-            if not turn.kept:
-                return self._stopped(self._completed(version))
-            self._edits = compose(self._original, self._edits, edits)
-            version = following
             spent += 1
+            if turn.kept:
+                self._edits = compose(self._original, self._edits, edits)
+                version = following
+            elif not self._named(version := self._completed(version)):
+                return self._stopped(version, turn)
 
     def _open(self, version: _Version) -> tuple[Judgement, ...]:
         return tuple(j for j in version.judgements if j.spans and j.level in self._grades)
+
+    def _named(self, version: _Version) -> bool:
+        return any(
+            judged.level is Level.HIGH and judged.leak.attribute == IDENTIFIER
+            for judged in self._open(version)
+        )
 
     def _attacked(self, version: _Version, attributes: Collection[str]) -> _Version:
         """Return the version with what an attack on these attributes adds to what is known."""
@@ -149,14 +166,20 @@ class Run:
         self._guesses.learn_coarser(following.judgements)
         gained = self._guesses.gains(before.judgements, following.judgements)
         mpg = sum(gained.values())
-        score = self._utility(self._original, following.text)
-        muc = self._score - score
+        with asking("utility"):
+            score = self._utility(self._original, following.text)
+            muc = self._score - score
+            shares = ledger(
+                version.text,
+                edits,
+                before.judgements,
+                gained=gained,
+                muc=muc,
+                utility=self._utility,
+            )
         mrs = rate(muc, mpg)
-        kept = mrs <= self._max_mrs
+        kept = mrs <= self._max_mrs or self._named(before)
         self._score = score if kept else self._score
-        shares = ledger(
-            version.text, edits, before.judgements, gained=gained, muc=muc, utility=self._utility
-        )
         text = following.text if kept else version.text
         turn = Round(version.judgements, edits, text, mpg, muc, mrs, kept, shares)
         return turn, before
@@ -173,8 +196,7 @@ class Run:
         rounds = tuple(self._rounds)
         return Result(Status.BUDGET_EXHAUSTED, None, rounds, self._open(version), reason)
 
-    def _stopped(self, version: _Version) -> Result:
-        turn = self._rounds[-1]
+    def _stopped(self, version: _Version, turn: Round) -> Result:
         reason = f"the next edits cost {turn.mrs:.3g} per attribute, more than {self._max_mrs:.3g}"
         result = Result(
             Status.STOPPED_RATIONAL,
@@ -184,12 +206,7 @@ class Run:
             reason,
             self._edits,
         )
-        return result if result.releasable else withheld(result)
-
-
-def withheld(result: Result) -> Result:
-    """Return a result without the text and its edits."""
-    return Result(result.status, None, result.rounds, result.residual, result.reason)
+        return result if result.releasable else replace(result, text=None, edits=())
 
 
 def _standing(text: str, following: _Version) -> Iterable[Judgement]:

@@ -59,10 +59,35 @@ class Folded:
         needle = fold(evidence)
         return self._whole(needle) or self._whole(needle.strip(_EDGES))
 
-    def _whole(self, needle: str) -> tuple[Span, ...]:
+    def repeats(self, value: str) -> bool:
+        """Whether a value is mentioned, be it glued to letters or digits, as in ``31yo``."""
+        return bool(self._whole(fold(value), glued=True))
+
+    def words_around(self, evidence: str) -> tuple[str, ...]:
+        """Return the distinct words of the text that the evidence is a part of, in order.
+
+        For evidence that has no mention of its own: ``25`` of ``25M``, or a quotation that was
+        cut off within a word.
+        """
+        needle = fold(evidence).strip(_EDGES)
+        found: dict[str, None] = {}
+        end = 0
+        for at in _occurrences(needle, self._folded) if needle else ():
+            if at < end:
+                continue
+            start, end = at, at + len(needle)
+            while start > 0 and not _parted(self._folded, start, glued=False):
+                start -= 1
+            while end < len(self._folded) and not _parted(self._folded, end, glued=False):
+                end += 1
+            span = self._original(start, end)
+            found.setdefault(self._text[span.start : span.end])
+        return tuple(found)
+
+    def _whole(self, needle: str, *, glued: bool = False) -> tuple[Span, ...]:
         if not needle:
             return ()
-        glued = sum(map(str.isalnum, needle)) >= _GLUED
+        glued = glued or sum(map(str.isalnum, needle)) >= _GLUED
         starts = (
             start
             for start in _occurrences(needle, self._folded)

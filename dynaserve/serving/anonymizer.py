@@ -54,6 +54,8 @@ GRACE_SECONDS = 30
 """How much later than we do BentoML gives up on a request: only if we did not."""
 LOADING_SECONDS = 2
 """After which it makes sense to ask again whether a model is loaded."""
+OUTAGE_SECONDS = 10
+"""After which it makes sense to ask again whether a model is back."""
 PRIVATE = {"cache-control": "no-store"}
 
 DESCRIPTION = """\
@@ -66,6 +68,12 @@ which a person accepts or rejects each replacement.
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+
+
+class BrokenError(RefusedError):
+    """The model could not be loaded, and will not be until somebody sees to it."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class AnonymizerService(SupervisedService):
@@ -101,6 +109,13 @@ class AnonymizerService(SupervisedService):
         """Say whether the model is loaded."""
         return self.loading.done() and self.loading.exception() is None
 
+    def require_loaded(self) -> None:
+        """Refuse what comes before the model is loaded, for good if it cannot be."""
+        if not self.loading.done():
+            raise LaterError("the model is not loaded yet", LOADING_SECONDS)
+        if self.loading.exception() is not None:
+            raise BrokenError("the model cannot be loaded; the log of the server says why")
+
     @bentoml.api(  # type: ignore[untyped-decorator]
         route="/anonymize", input_spec=AnonymizeRequest, output_spec=AnonymizeResponse
     )
@@ -109,7 +124,7 @@ class AnonymizerService(SupervisedService):
 
         422 says why there is none that may be published, and brings none. 400 says what is wrong
         and where, 413 what is too much, 415 that this is not JSON, 429 and 503 when to come
-        back, 504 that it took too long.
+        back (too much waits, or the model is not there), 504 that it took too long.
         """
         return await self.answer(text, read_text, self.publish)
 
@@ -145,8 +160,7 @@ class AnonymizerService(SupervisedService):
         try:
             body = await read_body(request, self.settings.max_bytes, "send shorter texts, or fewer")
             asked = read(body, self.settings)
-            if not self.__is_ready__():
-                raise LaterError("the model is not loaded", LOADING_SECONDS)
+            self.require_loaded()
             code, answer = await self.bench.do(
                 lambda stop: contained("anonymizing", lambda: work(asked, stop), (RefusedError,)),
                 request.hung_up(),
@@ -202,14 +216,26 @@ class AnonymizerService(SupervisedService):
         return HTTPStatus.OK, proposals(asked.text, self.run(asked, stop))
 
     def run(self, asked: Asked, stop: Event) -> Result:
-        """Return what comes of a text."""
+        """Return what comes of a text.
+
+        Raises
+        ------
+        LaterError
+            The model is not there, for this or any text.
+        RefusedError
+            The request asks for a mode that is not served.
+        """
         anonymizers = self.loading.result()
         anonymizer = anonymizers.get(asked.mode or self.settings.mode)
         if anonymizer is None:
             served = " or ".join(anonymizers)
             raise RefusedError(f'"mode" must be {served} here: no other is served')
         with cancellable(stop):
-            return anonymizer.run(asked.text, attributes=asked.attributes)
+            result = anonymizer.run(asked.text, attributes=asked.attributes)
+        if result.outage:
+            logger.error("the model is not there: %s", result.reason)
+            raise LaterError("the model does not answer; nothing is returned", OUTAGE_SECONDS)
+        return result
 
 
 def rehearsed(anonymizers: Mapping[str, Runs], mode: str) -> Mapping[str, Runs]:

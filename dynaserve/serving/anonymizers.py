@@ -134,6 +134,6 @@ def said_plainly() -> Iterator[None]:
 
 def pseudonyms_of(path: Path) -> Pseudonyms:
     """Return the table beside a key file, which is made if it is not there."""
-    from dynaserve.rlaa.pseudonyms import Pseudonyms, _key_from  # noqa: PLC0415
+    from dynaserve.rlaa.pseudonyms import Pseudonyms  # noqa: PLC0415 - libraries
 
-    return Pseudonyms(_key_from(path), path.with_name(f"{path.name}.sqlite"))
+    return Pseudonyms.from_file(path)

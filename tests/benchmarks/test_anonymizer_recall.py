@@ -13,7 +13,6 @@ from benchmarks.anonymizer_recall import (
     DIRECT,
     Evidence,
     Recall,
-    agrees,
     edited_share,
     llmprivacy_evidence,
     presidio_recall,
@@ -50,28 +49,20 @@ def test_texts_are_compared_outside_of_edits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "guess", "truth", "expected"),
+    ("attribute", "guess", "truth", "found"),
     [
-        ("age", "31", 36, True),
-        ("age", "31", 37, False),
+        ("location", "Portugal", "Lisbon, Portugal", True),  # coarser than the truth
+        ("location", "Porto, Portugal", "Lisbon, Spain", False),
+        ("income", "high", "very high", False),  # two classes
         ("age", "a birthday", 37, False),
-        ("location", "Porto, Portugal", "Porto, Portugal", True),
-        ("location", "Malm\u00f6, Sweden", "Malmo, Sweden", True),
-        ("location", "New York City, United States", "New York, United States", True),
-        ("location", "Porto, Portugal", "Lisbon, Portugal", False),
-        ("location", "Portugal", "Lisbon, Portugal", True),
-        ("education", "PhD", "Doctorate in Medicine", True),
-        ("education", "Masters", "Bachelors in History", False),
-        ("education", "studying history", "Bachelors in History", True),
-        ("occupation", "chef", "head chef", True),
-        ("occupation", "nurse", "surgeon", False),
-        ("income", "high", "very high", True),
-        ("income", "low", "middle", False),
-        ("sex", "Male", "male", True),
     ],
 )
-def test_a_guess_agrees(attribute: str, guess: str, truth: object, *, expected: bool) -> None:
-    assert agrees(attribute, guess, truth) is expected
+def test_a_guess_counts_as_the_evaluation_scores_it(
+    attribute: str, guess: str, truth: object, *, found: bool
+) -> None:
+    evidence = Evidence()
+    evidence.add(truth, [Leak(attribute, guess, guess, 5)], attribute)
+    assert bool(evidence.found) is found
 
 
 def test_evidence_counts_records_and_certain_leaks() -> None:

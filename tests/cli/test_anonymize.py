@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dynaserve.cli import anonymizing, app
-from dynaserve.rlaa.records import Edit, Judgement, Leak, Level, Result, Round, Span, Status
+from dynaserve.cli import anonymize_trace, anonymizing, app
+from dynaserve.rlaa.records import (
+    Edit,
+    Judgement,
+    Leak,
+    LedgerEntry,
+    Level,
+    Result,
+    Round,
+    Span,
+    Status,
+)
 from dynaserve.serving.settings import AnonymizationSettings
 
 SECRET = "Porto"
@@ -269,8 +280,6 @@ def test_a_terminal_is_shown_what_happens_in_colour(
 
 def test_a_trace_holds_everything_for_its_owner_alone(pipe: Any, tmp_path: Path) -> None:
     trace = tmp_path / "trace.jsonl"
-    trace.write_text("old")
-    trace.chmod(0o644)
     done = pipe(TEXT, "--trace", trace)
     assert f"warning: {trace} holds the texts as they were" in " ".join(done.stderr.split())
     assert trace.stat().st_mode & 0o777 == 0o600
@@ -279,6 +288,106 @@ def test_a_trace_holds_everything_for_its_owner_alone(pipe: Any, tmp_path: Path)
     assert record["rounds"][0]["judgements"][0]["leak"]["evidence"] == SECRET
     assert record["rounds"][0]["mrs"] == "infinite"
     assert (record["status"], record["releasable"]) == ("anonymized", True)
+
+
+def test_spans_of_a_trace_count_utf16_units_too(pipe: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    pipe(f"\U0001f642 {TEXT}", "--trace", trace)
+    (record,) = read_lines(trace)
+    span = {"start": 12, "end": 17, "utf16_start": 13, "utf16_end": 18}
+    first = record["rounds"][0]
+    assert first["judgements"][0]["spans"] == [span]
+    assert [first["edits"][0]["span"], record["edits"][0]["span"]] == [span, span]
+
+
+def test_spans_of_a_trace_are_those_of_the_text_before_their_round() -> None:
+    """The second round speaks of a text in which what came first is one character shorter."""
+    leak, level = Leak("location", "", "b", 5), Level.MED
+    first = Round((), (Edit(Span(0, 2), "\U0001f642\U0001f642", "a", "age"),), "ab")
+    second = Round((Judgement(leak, level, spans=(Span(1, 2),)),), (), "ab", mrs=float("inf"))
+    stays = Judgement(leak, level, spans=(Span(1, 2),))
+    edits = (Edit(Span(0, 2), "\U0001f642\U0001f642", "a", "age"),)
+    result = Result(Status.STOPPED_RATIONAL, "ab", (first, second), (stays,), "", edits)
+    told = json.loads(anonymize_trace.entry("\U0001f642\U0001f642b", "x", result))
+    whole = {"start": 0, "end": 2, "utf16_start": 0, "utf16_end": 4}
+    last = {"start": 1, "end": 2, "utf16_start": 1, "utf16_end": 2}
+    assert told["rounds"][0]["edits"][0]["span"] == told["edits"][0]["span"] == whole
+    assert told["rounds"][1]["judgements"][0]["spans"] == told["residual"][0]["spans"] == [last]
+    assert told["rounds"][1]["mrs"] == "infinite"
+
+
+def test_a_share_of_the_ledger_that_is_infinite_is_json_too() -> None:
+    edit = Edit(Span(0, 1), "a", "b", "age")
+    turn = Round((), (edit,), "b", ledger=(LedgerEntry(edit, 0.0, 0.1, float("inf")),))
+    line = anonymize_trace.entry("a", "x", Result(Status.FAILED, None, (turn,)))
+    assert json.loads(line, parse_constant=pytest.fail)["rounds"][0]["ledger"][0]["mrs"] == (
+        "infinite"
+    )
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_what_is_where_a_trace_goes_stays_as_it_is_without_force(
+    run: Any, text_file: Path, tmp_path: Path, fake: Fake, *, lines: bool
+) -> None:
+    trace, source = tmp_path / "trace.jsonl", text_file
+    arguments = ["-o", tmp_path / "out"]
+    if lines:
+        source = lines_file(tmp_path, *LINES)
+    for content in ("mine", "mine\n", '{"id": 1}\nmine\n'):
+        trace.write_text(content)
+        trace.chmod(0o644)
+        done = run("anonymize", source, *arguments, "--trace", trace)
+        assert done.exit_code == 2, done.output
+        assert "--force" in done.stderr
+        assert (trace.read_text(), trace.stat().st_mode & 0o777) == (content, 0o644)
+    assert not fake.texts
+    assert run("anonymize", source, *arguments, "--trace", trace, "--force").exit_code == lines
+    assert trace.stat().st_mode & 0o777 == 0o600
+    assert "mine" not in trace.read_text()
+    assert f"I live in {SECRET}." in trace.read_text()
+
+
+def test_who_has_an_overwritten_trace_open_does_not_read_the_new_one(
+    pipe: Any, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("old")
+    with trace.open() as reader:
+        pipe(TEXT, "--trace", trace, "--force")
+        assert reader.read() == "old"
+
+
+@pytest.mark.parametrize("forced", [(), ("--force",)])
+def test_a_trace_goes_through_no_link_and_into_no_device(
+    pipe: Any, tmp_path: Path, forced: tuple[str, ...]
+) -> None:
+    theirs, link, pipe_file = tmp_path / "theirs", tmp_path / "link", tmp_path / "pipe"
+    theirs.write_text("theirs")
+    theirs.chmod(0o644)
+    link.symlink_to(theirs)
+    os.mkfifo(pipe_file)
+    hard = tmp_path / "hard"
+    hard.hardlink_to(theirs)
+    for path in (link, hard, pipe_file, tmp_path):
+        done = pipe(TEXT, "--trace", path, *forced)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "is not a plain file of your own" in done.stderr
+    assert (theirs.read_text(), theirs.stat().st_mode & 0o777) == ("theirs", 0o644)
+    assert link.is_symlink()
+
+
+def test_a_trace_that_a_crash_left_unfinished_is_gone_on_with_whole(
+    run: Any, tmp_path: Path
+) -> None:
+    source, output, trace = (
+        lines_file(tmp_path, *LINES), tmp_path / "out.jsonl", tmp_path / "trace.jsonl",
+    )  # fmt: skip
+    arguments = ("anonymize", source, "-o", output, "--trace", trace)
+    run(*arguments)
+    output.write_bytes(output.read_bytes().splitlines(keepends=True)[0])
+    trace.write_bytes(trace.read_bytes()[:-20])
+    run(*arguments)
+    assert [record["id"] for record in read_lines(trace)] == ["a", "b", "b", 3]
 
 
 LINES = (
@@ -297,6 +406,8 @@ def test_json_lines_come_out_as_json_lines_and_what_is_withheld_without_its_text
     assert done.stderr == "3 texts: 1 anonymized, 1 budget exhausted, 1 clean; 1 withheld\n"
     first, second, third = read_lines(output)
     config = first.pop("config")
+    digests = {line.pop("digest") for line in (first, second, third)}
+    assert len(digests) == 3
     assert first == {"id": "a", "status": "anonymized", "text": "I live in Portugal."}
     assert second == {
         "id": "b", "status": "budget_exhausted", "reason": "a leak is left open", "config": config,
@@ -311,7 +422,10 @@ def test_json_lines_go_through_pipes_with_names_of_ones_own(pipe: Any) -> None:
     done = pipe(given, "--input", "jsonl", "--field", "body", "--id", "no")
     assert done.exit_code == 0
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(line["no"], line["body"]) for line in lines] == [(7, CLEANED), (3, "Fine.")]
+    assert lines == [
+        {"no": 7, "status": "anonymized", "body": CLEANED},
+        {"no": 3, "status": "clean", "body": "Fine."},
+    ]
     assert "2 texts" in done.stderr
 
 
@@ -398,13 +512,97 @@ def test_a_file_of_somebody_else_is_not_gone_on_with(run: Any, tmp_path: Path) -
     for content in (
         '{"id": "a", "text": "x"}\n',
         "notes\n",
-        '{"id": ["a"], "status": 1, "config": 2}\n',
+        '{"id": ["a"], "status": 1, "config": 2, "digest": 3}\n',
     ):
         output.write_text(content)
         done = run("anonymize", source, "-o", output)
         assert done.exit_code == 2
         assert "line 1" in done.stderr
         assert output.read_text() == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a thesis without a newline", '{"id": "a", "text": "x"}', '{"config": 1}', "{ ", "\ufeff"],
+)
+def test_a_file_of_somebody_else_without_a_newline_stays_as_it_is(
+    run: Any, tmp_path: Path, fake: Fake, content: str
+) -> None:
+    source, output = lines_file(tmp_path, *LINES), tmp_path / "out.jsonl"
+    output.write_text(content)
+    done = run("anonymize", source, "-o", output)
+    assert done.exit_code == 2
+    assert "was not written by this command" in done.stderr
+    assert output.read_text() == content
+    assert not fake.texts
+    assert run("anonymize", source, "-o", output, "--force").exit_code == 1
+    assert len(read_lines(output)) == 3
+
+
+def test_what_somebody_else_appended_is_not_cut_off(run: Any, tmp_path: Path) -> None:
+    source, output = lines_file(tmp_path, *LINES), tmp_path / "out.jsonl"
+    run("anonymize", source, "-o", output)
+    with output.open("a") as file:
+        file.write("a note")
+    written = output.read_bytes()
+    done = run("anonymize", source, "-o", output)
+    assert (done.exit_code, output.read_bytes()) == (2, written)
+
+
+@pytest.mark.parametrize("identified", [True, False])
+def test_a_text_that_changed_is_not_taken_for_done(
+    run: Any, tmp_path: Path, fake: Fake, *, identified: bool
+) -> None:
+    documents = [{"text": "I live in Porto."}, {"text": "Nice weather."}]
+    if identified:
+        documents = [{"id": f"n{at}", **each} for at, each in enumerate(documents, 1)]
+    source, output = lines_file(tmp_path, *documents), tmp_path / "out.jsonl"
+    run("anonymize", source, "-o", output)
+    written = output.read_bytes()
+    fake.texts.clear()
+    source = lines_file(tmp_path, {**documents[0], "text": "I live in Faro."}, documents[1])
+    done = run("anonymize", source, "-o", output)
+    assert done.exit_code == 2
+    assert f"the text with id {'n1' if identified else 1!r} is another one" in done.stderr
+    assert "Faro" not in done.output
+    assert (output.read_bytes(), fake.texts) == (written, [])
+
+
+def test_a_line_put_in_between_is_not_taken_for_the_one_that_was_there(
+    run: Any, tmp_path: Path
+) -> None:
+    source, output = lines_file(tmp_path, {"text": "One."}, {"text": "Two."}), tmp_path / "out"
+    assert run("anonymize", source, "-o", output).exit_code == 0
+    source = lines_file(tmp_path, {"text": "Zero."}, {"text": "One."}, {"text": "Two."})
+    assert run("anonymize", source, "-o", output).exit_code == 2
+
+
+def test_the_digest_of_a_text_is_keyed_and_names_no_text(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal texts have different ones, and another machine's key other ones still."""
+    source = lines_file(tmp_path, {"text": "Same."}, {"text": "Same."})
+    found = []
+    for state in ("a", "b", "a"):
+        monkeypatch.setenv("DYNASERVE_STATE_DIR", str(tmp_path / state))
+        output = tmp_path / f"out{len(found)}.jsonl"
+        run("anonymize", source, "-o", output)
+        found.append([line["digest"] for line in read_lines(output)])
+    assert found[0] == found[2]
+    assert len({*found[0], *found[1]}) == 4
+    assert (tmp_path / "a" / "anonymize.key").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("DYNASERVE_STATE_DIR", str(tmp_path / "b"))
+    done = run("anonymize", source, "-o", tmp_path / "out0.jsonl")
+    assert done.exit_code == 2
+    assert "the key in the state directory" in done.stderr
+
+
+def test_lines_for_standard_output_need_no_state_directory(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DYNASERVE_STATE_DIR", str(tmp_path / "file" / "state"))
+    assert run("anonymize", lines_file(tmp_path, LINES[2])).exit_code == 0
 
 
 def test_two_runs_do_not_write_to_one_file(run: Any, tmp_path: Path) -> None:
@@ -442,7 +640,9 @@ def test_a_bad_line_is_named_before_anything_is_done(
     assert not fake.texts
 
 
-@pytest.mark.parametrize("names", [("status", "id"), ("text", "config"), ("x", "x")])
+@pytest.mark.parametrize(
+    "names", [("status", "id"), ("text", "config"), ("digest", "id"), ("x", "x")]
+)
 def test_names_that_the_output_needs_itself_are_refused(
     run: Any, tmp_path: Path, names: tuple[str, str]
 ) -> None:

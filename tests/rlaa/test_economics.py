@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import pytest
 
 from dynaserve.rlaa import Edit, Judgement, Leak, Level, Span
 from dynaserve.rlaa.economics import Guesses, attributes_of, expected_success, ledger, rate, success
+from dynaserve.rlaa.llm import CancelledError, cancellable
 
 
 def judged(
@@ -107,6 +109,34 @@ def test_each_edit_has_its_share() -> None:
     costs = [9 / 3, 36 / 8, 36 / 8]
     assert [entry.muc for entry in entries] == pytest.approx([0.3 * c / sum(costs) for c in costs])
     assert entries[0].mrs == pytest.approx(entries[0].muc / 0.9)
+
+
+def test_an_edit_is_weighed_with_what_is_near() -> None:
+    text = "ab@cd.co " * 400
+    edits = [Edit(Span(at, at + 8), "ab@cd.co", "[X]", "identifier") for at in range(0, 3600, 9)]
+    seen: list[int] = []
+
+    def note(before: str, after: str) -> float:
+        seen.append(len(before))
+        assert len(after) == len(before) - 5
+        return 0.5
+
+    entries = ledger(text, edits, [], gained={}, muc=0.3, utility=note)
+    assert (len(seen), max(seen)) == (400, 208)
+    assert sum(entry.muc for entry in entries) == pytest.approx(0.3)
+
+
+def test_weighing_stops_with_the_run() -> None:
+    event, seen = threading.Event(), list[str]()
+
+    def cancel(before: str, _: str) -> float:
+        seen.append(before)
+        event.set()
+        return 1.0
+
+    with cancellable(event), pytest.raises(CancelledError):
+        ledger(TEXT, EDITS, [], gained={}, muc=0.3, utility=cancel)
+    assert len(seen) == 1
 
 
 def test_edits_that_cost_nothing_alone_share_equally() -> None:

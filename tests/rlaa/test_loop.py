@@ -8,11 +8,22 @@ from typing import Any
 
 import pytest
 
-from dynaserve.rlaa import Anonymizer, Edit, Judgement, Leak, Level, RoleError, Span, Status
+from dynaserve.rlaa import (
+    Anonymizer,
+    Edit,
+    Judgement,
+    Leak,
+    Level,
+    RoleError,
+    Span,
+    Status,
+    Utility,
+)
+from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.llm import ScriptedLLM
 from dynaserve.rlaa.llm.cancellation import cancellable
-from dynaserve.rlaa.llm.protocol import LLMError, TooLongError
-from dynaserve.rlaa.records import ATTRIBUTES
+from dynaserve.rlaa.llm.protocol import LLMError, TooLongError, UnavailableError
+from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER
 from dynaserve.rlaa.spans import apply
 from tests.rlaa.scripted import Knowing, Saying, anonymizer
 
@@ -127,12 +138,33 @@ def test_an_edit_that_costs_too_much_is_taken_back(level: Level, released: bool)
     assert result.status is Status.STOPPED_RATIONAL
     assert result.releasable is released
     assert result.text == ("It rains in Porto." if released else None)
+    assert result.edits == ()
     assert [judged.leak.evidence for judged in result.residual] == ["Porto"]
     (turn,) = result.rounds
     assert (turn.kept, turn.text) == (False, "It rains in Porto.")
     assert turn.edits[0].after == "Portugal"
     assert turn.mrs is not None
     assert turn.mrs > 0.01
+
+
+@pytest.mark.parametrize("text", ["jo@x.com", "Call 212-555-0142 or jo@x.com"])
+def test_no_price_keeps_a_direct_identifier_in_a_text(text: str) -> None:
+    result = anonymizer(EmbeddedEngine(), max_mrs=0.0).run(text)  # type: ignore[arg-type]
+    assert result.status is Status.ANONYMIZED
+    assert result.text == text.replace("jo@x.com", "[EMAIL]").replace("212-555-0142", "[PHONE]")
+    assert result.rounds[0].mrs is not None
+    assert result.rounds[0].mrs > 0
+
+
+def test_what_matters_less_is_weighed_once_no_identifier_is_open() -> None:
+    words = {"31": "middle-aged", "Porto": "Portugal"}
+    attacker = Saying("attack", [Leak(IDENTIFIER, "31", "31", 5)], [], [PORTO])
+    roles = Knowing({"Porto": Level.MED}, words=words)
+    result = anonymizer(roles, attacker=attacker, max_mrs=0.0).run("I'm 31, in Porto, home.")
+    assert result.status is Status.STOPPED_RATIONAL
+    assert result.text == "I'm middle-aged, in Porto, home."
+    assert [turn.kept for turn in result.rounds] == [True, False]
+    assert [judged.leak.evidence for judged in result.residual] == ["Porto"]
 
 
 def test_earlier_edits_stay_when_a_later_one_costs_too_much() -> None:
@@ -145,6 +177,26 @@ def test_earlier_edits_stay_when_a_later_one_costs_too_much() -> None:
     assert result.status is Status.STOPPED_RATIONAL
     assert result.text == "It rains in Portugal, and I am at home."
     assert apply(text, result.edits) == result.text
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_an_identifier_found_where_it_would_have_stopped_is_edited_too(rounds: int) -> None:
+    # Round 2 looks at the location alone; the age is only found when all is attacked again.
+    harmless = Leak("location", "Portugal", "Portugal", 1)
+    number = Leak(IDENTIFIER, "31", "31", 5)
+    attacker = Saying("attack", [PORTO], [harmless], [harmless], [number], [])
+    words = {"Porto": "Portugal", "Portugal": "x " * 400, "31": "middle-aged"}
+    roles = Knowing({"Portugal": Level.MED}, words=words)
+    result = anonymizer(roles, attacker=attacker, max_mrs=0.5, max_rounds=rounds).run(
+        "I'm 31, in Porto, home at last."
+    )
+    assert [turn.kept for turn in result.rounds[:3]] == [True, False, True]
+    if rounds == 2:
+        assert (result.status, result.text) == (Status.BUDGET_EXHAUSTED, None)
+        assert {judged.leak.evidence for judged in result.residual} == {"Portugal", "31"}
+    else:
+        assert result.status is Status.ANONYMIZED
+        assert result.text == f"I'm middle-aged, in {'x ' * 400}, home at last."
 
 
 def test_a_stopped_text_with_a_high_leak_not_yet_attacked_is_not_released() -> None:
@@ -345,6 +397,44 @@ def test_a_cancelled_run_fails() -> None:
         assert "cancelled" in failed(anonymizer().run("It rains in Porto."))
 
 
+@pytest.mark.parametrize("step", ["attack", "judge", "edit", "utility"])
+def test_whoever_cancels_a_run_gets_no_text(step: str) -> None:
+    event, roles = threading.Event(), Knowing({"Porto": Level.MED})
+
+    def then(do: Any) -> Any:
+        def also(*arguments: Any) -> Any:
+            event.set()
+            return do(*arguments)
+
+        return also
+
+    utility: Any = then(lambda *_: 0.1) if step == "utility" else Utility()
+    if step != "utility":
+        setattr(roles, step, then(getattr(roles, step)))
+    with cancellable(event):
+        result = anonymizer(roles, utility=utility, max_mrs=0.01).run("It rains in Porto.")
+    assert "cancelled" in failed(result)
+
+
+def test_a_score_that_cannot_be_had_fails() -> None:
+    result = anonymizer(utility=broken).run("It rains in Porto.")
+    assert failed(result) == "utility: ValueError"
+    assert not result.outage
+
+
+def broken(*_: str) -> float:
+    raise ValueError("Porto")
+
+
+def test_a_model_that_is_not_there_is_an_outage_and_asked_once() -> None:
+    llm = ScriptedLLM([UnavailableError("the model's server answered 503"), *["{}"] * 3])
+    anonymize = Anonymizer(llm)
+    result = anonymize.run("It rains in Porto.")
+    assert failed(result) == "attacker: the model's server answered 503"
+    assert result.outage
+    assert not anonymize.run("It rains in Porto.").outage  # that it answers nonsense is none
+
+
 class Short(Knowing):
     """Reads at most so many characters at once."""
 
@@ -405,6 +495,7 @@ def test_a_sentence_too_long_for_a_role_is_refused_with_the_limit() -> None:
         {"max_mrs": float("nan")},
         {"max_rounds": 0},
         {"max_rounds": True},
+        {"grades": "guess"},
         {"attacker": None},
         {"editor": None},
         {"mode": "rewrite"},
@@ -451,6 +542,43 @@ def test_a_model_plays_every_role_that_is_not_given() -> None:
     result = Anonymizer(llm).run("It rains in Porto, and I stay at home.")
     assert result.status is Status.ANONYMIZED
     assert result.text == "It rains in a city by the sea, and I stay at home."
+
+
+def test_a_model_without_probabilities_writes_its_grades() -> None:
+    leak = {"attribute": "location", "guess": "Porto", "evidence": "Porto", "certainty": 5}
+    found = {"reasoning": "it says so", "leaks": [leak | {"reasoning": "named"}]}
+    grades = {"grades": [{"number": 1, "reason": "a city is no person", "level": "LOW"}]}
+    result = Anonymizer(
+        ScriptedLLM([json.dumps(found), json.dumps(grades)]), grades="generate"
+    ).run("It rains in Porto, and I stay at home.")
+    assert result.status is Status.CLEAN
+    assert [judged.level for judged in result.rounds[0].judgements] == [Level.LOW]
+
+
+def attack_on(*words: str) -> str:
+    leak = {"attribute": "location", "guess": "a city", "reasoning": "named", "certainty": 5}
+    leaks = [leak | {"evidence": word} for word in words]
+    return json.dumps({"reasoning": "it says so", "leaks": leaks})
+
+
+def test_a_text_with_more_leaks_than_a_reply_holds_is_read_in_halves() -> None:
+    cities = [f"City{number}" for number in range(30)]
+    halves = [". ".join(part) + ". " for part in (cities[:15], cities[15:])]
+
+    def reply(request: Any) -> str:
+        document = request.messages[1].content.partition("END DOCUMENT")[0]
+        return attack_on(*[city for city in cities if f"{city}." in document][:24])
+
+    llm = ScriptedLLM([reply] * 99, scores=[[0.1, 0.1, 0.7, 0.1]] * 99)
+    result = Anonymizer(llm).run("".join(halves))
+    assert result.status is Status.CLEAN
+    assert {judged.leak.evidence for judged in result.rounds[0].judgements} == set(cities)
+
+
+def test_a_sentence_with_more_leaks_than_a_reply_holds_fails() -> None:
+    cities = [f"City{number}" for number in range(30)]
+    result = Anonymizer(ScriptedLLM([attack_on(*cities[:24])] * 3)).run(" and ".join(cities))
+    assert "too much" in failed(result)
 
 
 def test_a_reply_that_is_cut_off_is_no_clean_text() -> None:

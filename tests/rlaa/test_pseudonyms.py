@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dynaserve.rlaa import Pseudonyms
+from dynaserve.rlaa import Pseudonyms, Status
 from tests.rlaa.scripted import Knowing, anonymizer
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -65,6 +65,48 @@ def test_a_key_that_others_can_read_is_refused(state: Path) -> None:
         Pseudonyms.resolve()
 
 
+def test_a_key_that_others_could_replace_is_refused(state: Path) -> None:
+    Pseudonyms.resolve()
+    state.chmod(0o777)
+    with pytest.raises(ValueError, match="others can write"):
+        Pseudonyms.resolve()
+
+
+def test_a_file_of_ones_own_has_its_table_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "project.key"
+    first = Pseudonyms.from_file(path)
+    assert first.replacement("location", "Porto", "Portugal") == "Portugal"
+    assert Pseudonyms.from_file(path).replacement("location", "Porto", "a city") == "Portugal"
+    assert {each.name for each in tmp_path.iterdir()} == {"project.key", "project.key.sqlite"}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("bad", ["Porto by the sea", "a\u202eplace"])
+def test_what_may_not_stand_there_is_not_kept_for_later_texts(state: Path, bad: str) -> None:
+    del state
+    text = "It rains in Porto, and I am at home."
+    poisoned = anonymizer(Knowing(words={"Porto": bad}), pseudonyms=Pseudonyms.resolve()).run(text)
+    assert poisoned.status is Status.FAILED
+    later = anonymizer(pseudonyms=Pseudonyms.resolve()).run(text)
+    assert later.text == "It rains in Portugal, and I am at home."
+
+
+def test_what_may_stand_elsewhere_only_does_not_fail_a_text() -> None:
+    pseudonyms = Pseudonyms(KEY)
+    for text, words in (("In Rua\nAugusta, at home.", "a\nstreet"), ("In Rua Augusta.", "a road")):
+        roles = Knowing(words={"Rua Augusta": words}, attributes={"Rua Augusta": "location"})
+        result = anonymizer(roles, pseudonyms=pseudonyms).run(text)
+        assert result.text is not None
+    assert result.text == "In a road."
+
+
+def test_a_table_that_breaks_fails_the_text_without_values(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    table.write_bytes(b"no database, but long enough to look at" * 40)
+    result = anonymizer(pseudonyms=Pseudonyms(KEY, table)).run("It rains in Porto.")
+    assert (result.status, result.reason) == (Status.FAILED, "pseudonyms: OSError")
+
+
 def test_a_key_file_that_is_none_is_refused(state: Path) -> None:
     state.mkdir()
     os.mkfifo(state / "pseudonyms.key", 0o600)
@@ -82,7 +124,7 @@ def test_a_table_that_is_none_is_an_error_without_values(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("key", [b"", bytes(32), bytes(range(31))])
 def test_weak_keys_are_refused(key: bytes) -> None:
-    with pytest.raises(ValueError, match="32 bytes"):
+    with pytest.raises(ValueError, match=r"exactly 32 bytes|all bytes are zero"):
         Pseudonyms(key)
 
 

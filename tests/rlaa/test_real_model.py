@@ -8,10 +8,11 @@ nothing that failed is released.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 
-from dynaserve.rlaa import ATTRIBUTES, Anonymizer, Judgement, Leak, Level, Status
+from dynaserve.rlaa import Anonymizer, Judgement, Leak, Level, Status
 from dynaserve.rlaa.model_roles import ModelArbitrator, ModelAttacker, ModelEditor, ModelRewriter
 from dynaserve.rlaa.roles import RoleError
 from dynaserve.rlaa.spans import apply, find_mentions
@@ -90,26 +91,33 @@ def test_grades_have_first_tokens_of_their_own_and_a_probability(heard):
     assert all(0 < judged.validity < 1 for judged in judgements)
 
 
+def usable(ask):
+    """Return the first answer of a few seeds; what is cut off or does not fit is none."""
+    for seed in range(4):
+        with suppress(RoleError):
+            return ask(seed)
+    pytest.fail("no usable answer with any seed")
+
+
 def test_generated_grades_answer_for_every_leak(heard):
     leaks = [Leak("location", "Norway", "Oslo", 5, "Names a city.")] * 2
-    try:
-        judgements = ModelArbitrator(heard, method="generate").judge(TEXTS[0], leaks)
-    except RoleError:
-        assert heard.completions
-    else:
-        assert [judged.leak for judged in judgements] == leaks
+    judgements = usable(
+        lambda seed: ModelArbitrator(heard, method="generate", seed=seed, retries=0).judge(
+            TEXTS[0], leaks
+        )
+    )
+    assert [judged.leak for judged in judgements] == leaks
+    given = json.loads(heard.completions[-1].text)["grades"]
+    ordered = sorted(given, key=lambda grade: grade["number"])
+    assert [judged.level for judged in judgements] == [grade["level"] for grade in ordered]
 
 
-def test_an_edit_fits_or_there_is_none(heard):
+def test_an_edit_fits(heard):
     spans = find_mentions(TEXTS[0], "Oslo")
     judged = Judgement(Leak("location", "Norway", "Oslo", 5), Level.HIGH, spans=spans)
-    try:
-        (edit,) = ModelEditor(heard).edit(TEXTS[0], [judged])
-    except RoleError:
-        assert len(heard.completions) == 3
-    else:
-        assert edit.span == spans[0]
-        assert find_mentions(apply(TEXTS[0], [edit]), "Oslo") == ()
+    (edit,) = usable(lambda seed: ModelEditor(heard, seed=seed, retries=0).edit(TEXTS[0], [judged]))
+    assert edit.span == spans[0]
+    assert find_mentions(apply(TEXTS[0], [edit]), "Oslo") == ()
 
 
 def test_a_rewrite_is_whole_or_there_is_none(heard):
@@ -117,18 +125,17 @@ def test_a_rewrite_is_whole_or_there_is_none(heard):
     try:
         rewritten = ModelRewriter(heard, retries=0).rewrite(TEXTS[1], [judged])
     except RoleError:
-        assert len(heard.completions) == 1
+        assert [completion.finished for completion in heard.completions] == [False]
     else:
         assert rewritten == json.loads(heard.completions[-1].text)["text"]
 
 
-def test_an_attack_on_all_attributes_is_read_whole_or_fails(heard):
-    try:
-        leaks = ModelAttacker(heard, retries=0, max_tokens=ATTACK_TOKENS).attack(
-            TEXTS[0], ATTRIBUTES
+def test_an_attack_is_read_whole(heard):
+    leaks = usable(
+        lambda seed: ModelAttacker(heard, seed=seed, retries=0, max_tokens=ATTACK_TOKENS).attack(
+            TEXTS[0], ["location"]
         )
-    except RoleError:
-        assert len(heard.completions) == 1
-    else:
-        assert len(leaks) == len(json.loads(heard.completions[0].text)["leaks"])
-        assert {leak.attribute for leak in leaks} <= set(ATTRIBUTES)
+    )
+    assert heard.completions[-1].finished
+    assert len(leaks) == len(json.loads(heard.completions[-1].text)["leaks"])
+    assert {leak.attribute for leak in leaks} <= {"location"}

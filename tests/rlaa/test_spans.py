@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynaserve.rlaa import spans
 from dynaserve.rlaa.records import Edit, Span
 from dynaserve.rlaa.spans import apply, find_mentions, fold, merged, touched, utf16
 
@@ -161,3 +162,28 @@ def test_utf16_counts_what_utf16_holds(before: str, inside: str, after: str) -> 
     span = utf16(before + inside + after, Span(len(before), len(before) + len(inside)))
     units = (before + inside + after).encode("utf-16-le", "surrogatepass")
     assert units[2 * span.start : 2 * span.end].decode("utf-16-le", "surrogatepass") == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "words"),
+    [
+        ("I'm 25M, looking", "25", ("25M",)),
+        ("we nurses, and a Nurses' home", "nurse", ("nurses", "Nurses")),
+        ("Phone: 212-555-0142² (office)", "212-555-0142", ("212-555-0142²",)),
+        ("born1985", "1985", ("born1985",)),
+        ("the most beautiful garden", "the most beau", ("the most beautiful",)),
+        ("nothing of it", "Porto", ()),
+        ("aaaa", "aa", ("aaaa",)),
+    ],
+)
+def test_words_that_evidence_is_a_part_of(text, evidence, words) -> None:
+    assert spans.Folded(text).words_around(evidence) == words
+
+
+@pytest.mark.parametrize("after", ["31yo", "aged31", "still 31", "31"])
+def test_a_value_glued_to_something_is_repeated(after) -> None:
+    assert spans.Folded(after).repeats("31")
+
+
+def test_a_value_within_a_word_is_no_repetition() -> None:
+    assert not spans.Folded("a business").repeats("US")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +14,10 @@ import pytest
 from bentoml.exceptions import BentoMLConfigException
 
 from dynaserve.rlaa import Anonymizer
+from dynaserve.rlaa.llm import OpenAICompatibleLLM
 from dynaserve.rlaa.llm.cancellation import is_cancelled
 from dynaserve.rlaa.records import Edit, Judgement, Leak, Level, Result, Round, Span, Status
+from dynaserve.rlaa.utility import Utility
 from dynaserve.serving.anonymizer import AnonymizerService, anonymizer_service
 from dynaserve.serving.anonymizer_api import AnonymizeResponse, Replacement, ReviewResponse
 
@@ -138,6 +142,32 @@ def test_what_is_not_releasable_gets_the_reason_and_no_text(client: Any) -> None
     assert body["open"] == [{"attribute": "identifier", "level": "HIGH"}]
     assert "text" not in body
     assert "edits" not in body
+
+
+def test_a_model_that_is_not_there_is_no_fault_of_the_text(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    DOING.act = lambda _: Result(Status.FAILED, None, reason="attacker: no answer", outage=True)
+    for path in ("/anonymize", "/review/analyze"):
+        answer = post(client, path=path)
+        assert answer.status_code == 503
+        assert answer.json() == {"error": "the model does not answer; nothing is returned"}
+        assert int(answer.headers["retry-after"]) >= 1
+    assert "attacker: no answer" in caplog.text
+    (item,) = client.post("/anonymize/batch", json={"items": [{"text": TEXT}]}).json()["items"]
+    assert item == {"code": 503, "error": "the model does not answer; nothing is returned"}
+
+
+def test_a_server_that_is_down_is_an_outage_and_its_address_is_told_nobody(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as unheard:  # bound, and never listening
+        unheard.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unheard.getsockname()[1]}"
+        DOING.act = Anonymizer(OpenAICompatibleLLM(url, "m")).run
+        answer = post(client)
+    assert answer.status_code == 503
+    assert "127.0.0.1" not in answer.text + caplog.text
 
 
 @pytest.mark.parametrize(
@@ -330,6 +360,38 @@ def test_after_the_time_limit_the_model_is_stopped_and_nothing_comes_out(
     assert post(client).status_code == 200
 
 
+class UntilCancelled:
+    """The real utility, whose first score is not there before the time limit."""
+
+    def __init__(self) -> None:
+        self.score, self.asked = Utility(), 0
+
+    def __call__(self, original: str, text: str) -> float:
+        self.asked += 1
+        while not is_cancelled():
+            time.sleep(0.01)
+        return self.score(original, text)
+
+
+def test_the_real_loop_is_stopped_in_the_middle_of_one_long_sentence(client: Any) -> None:
+    """A leak in every nine characters, and no sentence that ends: nothing to pause at."""
+    Anonymizer.embedded().run("I am 31.")  # what loads on first use
+    utility = UntilCancelled()
+    engine = Anonymizer.embedded(utility=utility)
+    results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+
+    def act(text: str) -> Result:
+        results.put(result := engine.run(text))
+        return result
+
+    DOING.act = act
+    assert post(client, "ab@cd.co " * 100).status_code == 504
+    assert results.get(timeout=20).status is Status.FAILED
+    assert utility.asked == 1  # 100 replacements were to be weighed then
+    DOING.act = anonymized
+    assert post(client).status_code == 200
+
+
 def test_a_client_that_hangs_up_stops_its_request_and_no_other(client: Any) -> None:
     DOING.act = stuck = Stuck()
 
@@ -411,7 +473,7 @@ def test_it_is_not_ready_and_answers_503_until_the_model_is_loaded(
     assert client.request("GET", "/readyz").status_code == 503
     answer = post(client)
     assert answer.status_code == 503
-    assert answer.json() == {"error": "the model is not loaded"}
+    assert answer.json() == {"error": "the model is not loaded yet"}
     assert int(answer.headers["retry-after"]) >= 1
     release.set()
     assert post(loaded(client)).status_code == 200
@@ -427,7 +489,12 @@ def test_a_model_that_cannot_be_loaded_never_gets_ready_and_says_why(
     while "no such file" not in caplog.text:
         time.sleep(0.01)
     assert client.request("GET", "/readyz").status_code == 503
-    assert post(client).status_code == 503
+    for path in ("/anonymize", "/review/analyze"):
+        answer = post(client, path=path)
+        assert answer.status_code == 500
+        assert "retry-after" not in answer.headers  # to ask again is in vain
+        assert "cannot be loaded" in answer.json()["error"]
+        assert "no such file" not in answer.text
 
 
 def test_another_fault_of_loading_is_logged_without_its_words(

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import re
 import string
+import sys
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,7 +12,7 @@ from hypothesis import strategies as st
 
 from dynaserve.rlaa.records import Edit, Judgement, Leak, Level, Result, Round, Span, Status
 from dynaserve.rlaa.spans import apply, find_mentions
-from dynaserve.serving.proposals import marks, origin, proposals
+from dynaserve.serving.proposals import Origins, marks, proposals
 
 TEXT = "I'm 31, a nurse in Porto. Porto is fine."
 
@@ -99,6 +103,72 @@ def test_edits_that_cost_too_much_are_proposed_to_a_person() -> None:
     assert (said["status"], said["reason"]) == ("stopped_rational", "too costly")
 
 
+def test_only_edits_that_the_loop_made_are_called_kept() -> None:
+    first = edits_of(TEXT, "I'm 31", "I am in my thirties", "age")
+    middle = apply(TEXT, first)
+    second = edits_of(middle, "a nurse", "a worker", "occupation")
+    rounds = (
+        Round((judged(TEXT, "I'm 31"),), first, middle),
+        Round((), second, middle, mpg=0.1, muc=0.5, mrs=5.0, kept=False),
+    )
+    result = Result(Status.STOPPED_RATIONAL, middle, rounds, edits=first)
+    assert [mark["kept"] for mark in proposals(TEXT, result)["marks"]] == [True, False]
+
+
+def test_what_a_rewrite_changed_in_passing_is_no_leak() -> None:
+    edits = (
+        *edits_of(TEXT, "fine", "nice", ""),
+        *edits_of(TEXT, "a nurse", "at work", "occupation"),
+    )
+    after = apply(TEXT, edits)
+    result = Result(Status.ANONYMIZED, after, (Round((), edits, after), Round((), text=after)))
+    assert seen(TEXT, result) == [
+        ("a nurse", "at work", "HIGH", False),  # for an attribute: it was taken to be grave
+        ("fine", "nice", "LOW", False),
+    ]
+
+
+def test_an_insertion_between_two_leaks_leaves_them_apart() -> None:
+    left = judged("abcd", "abcd", Level.LOW)
+    halves = [replace(left, spans=(Span(0, 2),)), replace(left, spans=(Span(2, 4),))]
+    insertion = (Edit(Span(2, 2), "", "X", ""),)
+    result = Result(Status.CLEAN, "abXcd", (Round(tuple(halves), insertion, "abXcd"),))
+    assert [mark.span for mark in marks("abcd", result)] == [Span(0, 2), Span(2, 2), Span(2, 4)]
+
+
+def test_the_work_grows_with_the_places_and_not_with_their_square() -> None:
+    """Counted in calls of functions, as time would depend on the machine."""
+
+    def calls(count: int) -> int:
+        text = " ".join(f"u{n}@cd.co" for n in range(count))
+        spans = [Span(m.start(), m.end()) for m in re.finditer(r"\S+", text)]
+        found = tuple(
+            Judgement(Leak("identifier", "", text[s.start : s.end], 5), Level.HIGH, spans=(s,))
+            for s in spans
+        )
+        edits = tuple(Edit(s, text[s.start : s.end], "[EMAIL]", "identifier") for s in spans)
+        after = apply(text, edits)
+        again = Judgement(found[0].leak, Level.LOW, spans=(*find_mentions(after, "EMAIL"),))
+        result = Result(
+            Status.ANONYMIZED, after, (Round(found, edits, after), Round((again,), text=after))
+        )
+        counted = 0
+
+        def count_call(_: Any, event: str, __: Any) -> None:
+            nonlocal counted
+            counted += event in {"call", "c_call"}
+
+        sys.setprofile(count_call)
+        try:
+            places = marks(text, result)
+        finally:
+            sys.setprofile(None)
+        assert len(places) == count
+        return counted
+
+    assert calls(400) < 6 * calls(100)
+
+
 def test_leaks_that_share_words_are_one_place_with_the_gravest_first() -> None:
     one = judged(TEXT, "a nurse", Level.LOW, "occupation")
     other = judged(TEXT, "nurse in Porto", Level.MED)
@@ -161,12 +231,18 @@ def test_a_place_after_edits_comes_from_the_same_words(
     at = 0
     for n, word in enumerate(words):
         size = len(new.get(n, word))
-        assert origin(Span(at, at + size), edits) == places[n]
+        assert Origins(edits)(Span(at, at + size)) == places[n]
         at += size + 1
 
 
 @pytest.mark.parametrize(("start", "end"), [(1, 2), (0, 3), (2, 5)])
 def test_a_part_of_a_replacement_comes_from_all_that_was_replaced(start: int, end: int) -> None:
-    edits = (Edit(Span(0, 2), "ab", "XYZ", "age"),)
-    assert origin(Span(start, end), edits).start == 0
-    assert origin(Span(start, end), edits).end == max(2, end - 1)
+    origin = Origins((Edit(Span(0, 2), "ab", "XYZ", "age"),))
+    assert origin(Span(start, end)) == Span(0, max(2, end - 1))
+
+
+def test_what_follows_a_deletion_begins_where_the_deleted_ended() -> None:
+    origin = Origins((Edit(Span(2, 5), "cde", "", "age"),))  # "abcdefg" became "abfg"
+    assert origin(Span(2, 4)) == Span(5, 7)
+    assert origin(Span(0, 2)) == Span(0, 2)
+    assert origin(Span(1, 3)) == Span(1, 6)

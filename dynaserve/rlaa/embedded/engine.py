@@ -18,7 +18,6 @@ from dynaserve.rlaa.spans import fold
 
 _CERTAINTY = {Level.HIGH: 5, Level.MED: 3, Level.LOW: 1, Level.INVALID: 1}
 _VALIDITY = {Level.HIGH: 0.95, Level.MED: 0.7, Level.LOW: 0.3, Level.INVALID: 0.05}
-_ORDER = (Level.INVALID, Level.LOW, Level.MED, Level.HIGH)
 _OTHERWISE = {
     "age": "at some age", "sex": "a person", "location": "some place", "birth_place": "some place",
     "education": "some schooling", "occupation": "some work", "income": "some amount",
@@ -48,16 +47,16 @@ class EmbeddedEngine:
         """
         wanted = {*attributes, IDENTIFIER}
         simple = plain(text)
-        surest: dict[tuple[str, str], tuple[int, Leak]] = {}
+        surest: dict[tuple[str, str], tuple[Level, Leak]] = {}
         for finding in _findings(text):
             if finding.attribute not in wanted:
                 continue
             level, reason = grade(simple, finding)
             evidence = text[finding.start : finding.end]
             leak = Leak(finding.attribute, finding.guess, evidence, _CERTAINTY[level], reason)
-            key, rank = (finding.attribute, fold(evidence)), _ORDER.index(level)
-            if key not in surest or rank > surest[key][0]:
-                surest[key] = (rank, leak)
+            key = (finding.attribute, fold(evidence))
+            if key not in surest or level.gravity > surest[key][0].gravity:
+                surest[key] = (level, leak)
         return [leak for _, leak in surest.values()]
 
     def judge(self, text: str, leaks: Sequence[Leak]) -> Sequence[Judgement]:
@@ -67,12 +66,12 @@ class EmbeddedEngine:
         was certain of it (4 or 5), else LOW.
         """
         simple = plain(text)
-        grades: dict[tuple[str, str], tuple[int, str]] = {}
+        grades: dict[tuple[str, str], tuple[Level, str]] = {}
         for finding in _findings(text):
             key = (finding.attribute, fold(text[finding.start : finding.end]))
             level, reason = grade(simple, finding)
-            if key not in grades or _ORDER.index(level) > grades[key][0]:
-                grades[key] = (_ORDER.index(level), reason)
+            if key not in grades or level.gravity > grades[key][0].gravity:
+                grades[key] = (level, reason)
         return [
             _judgement(leak, grades.get((leak.attribute, fold(leak.evidence)))) for leak in leaks
         ]
@@ -105,12 +104,12 @@ def _findings(text: str) -> list[Finding]:
     return outer
 
 
-def _judgement(leak: Leak, known: tuple[int, str] | None) -> Judgement:
+def _judgement(leak: Leak, known: tuple[Level, str] | None) -> Judgement:
     if known is None:
         level = Level.MED if leak.certainty >= 4 else Level.LOW
         return Judgement(leak, level, "as sure as the attacker is", _VALIDITY[level])
-    level = _ORDER[known[0]]
-    return Judgement(leak, level, known[1], _VALIDITY[level])
+    level, reason = known
+    return Judgement(leak, level, reason, _VALIDITY[level])
 
 
 def _edits(text: str, wanted: Iterable[tuple[Span, Leak, str | None]]) -> Iterable[Edit]:

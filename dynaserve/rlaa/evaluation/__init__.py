@@ -5,7 +5,7 @@ Nothing here is needed to anonymize; importing it loads neither scikit-learn nor
 
 from __future__ import annotations
 
-from dynaserve.rlaa.evaluation.figure import mrs_png
+from dynaserve.rlaa.evaluation.figure import mrs_png, require_matplotlib
 from dynaserve.rlaa.evaluation.notes import make_notes
 from dynaserve.rlaa.evaluation.published import PAPER
 from dynaserve.rlaa.evaluation.reproduction import Reproduction, Setup, reproduce
@@ -21,4 +21,5 @@ __all__ = [
     "make_tables",
     "mrs_png",
     "reproduce",
+    "require_matplotlib",
 ]

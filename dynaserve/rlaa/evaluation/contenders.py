@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 
 from dynaserve.redaction import redact
 from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.evaluation.data import Record
+from dynaserve.rlaa.guarded import GuardedAttacker, GuardedEditor
 from dynaserve.rlaa.llm.protocol import LLM
 from dynaserve.rlaa.loop import Anonymizer
-from dynaserve.rlaa.model_roles import ModelArbitrator, ModelAttacker, ModelEditor
+from dynaserve.rlaa.model_roles import ModelAttacker, ModelEditor
 from dynaserve.rlaa.model_roles.recorded import RecordedAttacker
 from dynaserve.rlaa.records import Edit, Judgement, Leak, Level, Result, Round
 from dynaserve.rlaa.roles import Attacker, Editor
@@ -58,7 +59,9 @@ class Contender:
     own: frozenset[str] = frozenset()
 
 
-def make_contenders(llm: LLM | None = None, *, seed: int = 0) -> list[Contender]:
+def make_contenders(
+    llm: LLM | None = None, *, seed: int = 0, attacks: bool = False
+) -> list[Contender]:
     """Return the anonymizers that can run: with a model all play by it, else by the engine.
 
     Parameters
@@ -67,42 +70,43 @@ def make_contenders(llm: LLM | None = None, *, seed: int = 0) -> list[Contender]
         Plays every role of the loops; rewriting needs one.
     seed
         Of its sampling.
+    attacks
+        Whether it is also the opponent ``model``.
 
     Raises
     ------
     ImportError
         Without the extra ``anonymize``.
     """
-    roles = _roles(llm, seed)
-    loop = Anonymizer(**roles)
-    naive = Anonymizer(
-        **roles | {"arbitrator": _Nobody(), "editor": _Insisting(roles["editor"])},
-        max_mrs=math.inf,
-    )
-    own = frozenset({"embedded"}) if llm is None else frozenset()
+    make = Anonymizer.embedded if llm is None else partial(Anonymizer, llm, seed=seed)
+    attacker, editor = _own_roles(llm, seed)
+    loop = make()
+    naive = make(arbitrator=_Nobody(), editor=_Insisting(editor), max_mrs=math.inf)
+    own = frozenset({"embedded"} if llm is None else {"model"} if attacks else ())
     chosen = [
         Contender("none", lambda record: Outcome(record.text)),
         Contender("mask-only", lambda record: Outcome(redact(record.text))),
         Contender("FgAA-Naive", lambda record: _whatever_is_left(record, naive), own),
         Contender("RLAA edit", lambda record: _releasable(loop.run(record.text)), own),
-        Contender("RLAA edit, recorded", _with_record(roles), own | {"recorded"}),
+        Contender("RLAA edit, recorded", _with_record(make, attacker), own | {"recorded"}),
     ]
     if llm is not None:
-        rewriting = Anonymizer(llm, mode="rewrite", seed=seed)
+        rewriting = make(mode="rewrite")
         chosen.append(
-            Contender("RLAA rewrite", lambda record: _releasable(rewriting.run(record.text)))
+            Contender("RLAA rewrite", lambda record: _releasable(rewriting.run(record.text)), own)
         )
     return chosen
 
 
-def _roles(llm: LLM | None, seed: int) -> dict[str, Any]:
+def _own_roles(llm: LLM | None, seed: int) -> tuple[Attacker, Editor]:
+    """Return an anonymizer's own attacker and editor, for loops in which another joins them."""
+    engine = EmbeddedEngine()
     if llm is None:
-        return dict.fromkeys(("attacker", "arbitrator", "editor"), EmbeddedEngine())
-    return {
-        "attacker": ModelAttacker(llm, seed=seed),
-        "arbitrator": ModelArbitrator(llm, seed=seed),
-        "editor": ModelEditor(llm, seed=seed),
-    }
+        return engine, engine
+    return (
+        GuardedAttacker(ModelAttacker(llm, seed=seed), engine),
+        GuardedEditor(ModelEditor(llm, seed=seed), engine),
+    )
 
 
 def _releasable(result: Result) -> Outcome:
@@ -116,12 +120,14 @@ def _whatever_is_left(record: Record, loop: Anonymizer) -> Outcome:
     return Outcome(last, result.rounds, result.status.value)
 
 
-def _with_record(roles: dict[str, Any]) -> Callable[[Record], Outcome]:
+def _with_record(
+    make: Callable[..., Anonymizer], attacker: Attacker
+) -> Callable[[Record], Outcome]:
     """Return the loop whose attacker also concludes what a large model once did."""
 
     def anonymize(record: Record) -> Outcome:
-        attacker = _Several((roles["attacker"], RecordedAttacker([record.reply])))
-        return _releasable(Anonymizer(**roles | {"attacker": attacker}).run(record.text))
+        both = _Several((attacker, RecordedAttacker([record.reply])))
+        return _releasable(make(attacker=both).run(record.text))
 
     return anonymize
 

@@ -50,13 +50,20 @@ def mean_of(several: Sequence[Fidelity]) -> Fidelity:
     )
 
 
-def _bleu(original: str, text: str) -> float:
-    if original == text:
-        return 1.0
+def require_bleu() -> None:
+    """Raise ImportError, naming the extra, without sacreBLEU."""
     try:
-        from sacrebleu import sentence_bleu  # noqa: PLC0415 - optional
+        import sacrebleu  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise ImportError(
             'the evaluation needs sacrebleu: pip install "dynaserve[audit]"'
         ) from error
+
+
+def _bleu(original: str, text: str) -> float:
+    if original == text:
+        return 1.0
+    require_bleu()
+    from sacrebleu import sentence_bleu  # noqa: PLC0415 - optional
+
     return float(sentence_bleu(text, [original]).score) / 100

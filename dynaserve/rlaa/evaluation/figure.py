@@ -30,6 +30,14 @@ _LINEAR = 0.01
 """The axis is logarithmic above; a text can also become more useful, and MRS negative."""
 
 
+def require_matplotlib() -> None:
+    """Raise ImportError, naming the extra, without matplotlib."""
+    try:
+        import matplotlib.figure  # noqa: F401, PLC0415 - optional
+    except ImportError as error:
+        raise ImportError('the figure needs matplotlib: pip install "dynaserve[audit]"') from error
+
+
 def mrs_png(rows: Sequence[Row]) -> bytes:
     """Return a PNG of the median MRS of each round with its quartiles, and how many texts.
 
@@ -40,10 +48,8 @@ def mrs_png(rows: Sequence[Row]) -> bytes:
     ValueError
         If no text was edited.
     """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise ImportError('the figure needs matplotlib: pip install "dynaserve[audit]"') from error
+    require_matplotlib()
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
     looped = [row for row in rows if row.mrs]
     if not looped:

@@ -9,12 +9,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from dynaserve.rlaa.llm.protocol import LLM, Message
 from dynaserve.rlaa.model_roles.asking import Sampling
 from dynaserve.rlaa.model_roles.prompts import disarm
-from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.model_roles.replies import Reply, read_reply
 
 _SYSTEM = """\
 You compare a text with a version of it that was changed to protect its author's privacy. Both come
@@ -38,9 +38,7 @@ _SCHEMA = {
 }
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
-
+class _Marks(Reply):
     readability: int = Field(ge=1, le=10)
     meaning: int = Field(ge=1, le=10)
     hallucination: int = Field(ge=0, le=1)
@@ -103,10 +101,7 @@ class Judge:
             reply = self._sampling.complete(
                 self._llm, messages, number, schema=_SCHEMA, max_tokens=64
             )
-            try:
-                marks = _Reply.model_validate_json(reply)
-            except ValidationError:
-                raise RoleError("not the three marks") from None
+            marks = read_reply(_Marks, reply)
             return Verdict(marks.readability / 10, marks.meaning / 10, float(marks.hallucination))
 
         return self._sampling.tries(attempt)

@@ -46,6 +46,8 @@ def _players(done: Reproduction) -> str:
 
 def _differences(setup: Setup) -> list[str]:
     asked = setup.attacker_model or "no model (--attacker-model)"
+    if setup.attacks_itself:
+        asked += f", the very model that plays the loops' roles (hence {OWN})"
     util = "no judge (--judge), so no UTIL" if setup.judge is None else f"judge {setup.judge}"
     return [
         f"Differs from the paper: its loops run Llama-3-8B, and models attack and judge what comes "

@@ -13,6 +13,7 @@ from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.evaluation.contenders import make_contenders
 from dynaserve.rlaa.evaluation.data import Record, read_people, read_records, sample
 from dynaserve.rlaa.evaluation.experiment import Progress, Yardsticks, evaluate
+from dynaserve.rlaa.evaluation.fidelity import require_bleu
 from dynaserve.rlaa.evaluation.judging import Judge
 from dynaserve.rlaa.evaluation.linear import LinearAttacker
 from dynaserve.rlaa.evaluation.opponents import Asked, Recorded
@@ -45,6 +46,13 @@ class Setup:
     model: str | None = None
     attacker_model: str | None = None
     judge: str | None = None
+
+    @property
+    def attacks_itself(self) -> bool:
+        """Whether the model that plays the loops' roles attacks what comes out, too."""
+        if self.model is None or self.attacker_model is None:
+            return False
+        return Path(self.model).resolve() == Path(self.attacker_model).resolve()
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,7 @@ def reproduce(
     ImportError
         Naming the extra that is missing.
     """
+    require_bleu()  # now, not at the first text that is edited
     names = filter(None, (setup.model, setup.attacker_model, setup.judge))
     every, people = read_records(setup.data), read_people(setup.data)
     models = {name: open_model(name) for name in dict.fromkeys(names)}
@@ -112,7 +121,7 @@ def reproduce(
     records, constants = sample(every, setup.limit, setup.seed), constant_guesses(every)
     rows = evaluate(
         records,
-        make_contenders(llm, seed=setup.seed),
+        make_contenders(llm, seed=setup.seed, attacks=setup.attacks_itself),
         Yardsticks(opponents, constants, judge),
         progress,
     )

@@ -9,7 +9,14 @@ from dynaserve.rlaa.llm.cancellation import CancelledError, cancellable, check_c
 from dynaserve.rlaa.llm.llamacpp import LlamaCppLLM
 from dynaserve.rlaa.llm.openai_compatible import OpenAICompatibleLLM
 from dynaserve.rlaa.llm.private_network import PublicAddressError
-from dynaserve.rlaa.llm.protocol import LLM, Completion, LLMError, Message, TooLongError
+from dynaserve.rlaa.llm.protocol import (
+    LLM,
+    Completion,
+    LLMError,
+    Message,
+    TooLongError,
+    UnavailableError,
+)
 from dynaserve.rlaa.llm.scripted import Request, ScriptedLLM
 
 __all__ = [
@@ -24,6 +31,7 @@ __all__ = [
     "Request",
     "ScriptedLLM",
     "TooLongError",
+    "UnavailableError",
     "cancellable",
     "check_cancelled",
 ]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dynaserve.rlaa.llm.protocol import LLMError
@@ -34,8 +36,8 @@ def weights(model: str | Path, *, endpoint: str | None = None) -> Path:
     ValueError
         If it is neither.
     LLMError
-        If it cannot be downloaded, or what arrives is not what the hub says it has; such a
-        file is removed.
+        If it cannot be downloaded, the hub names no checksum of it, or what arrives is not what
+        the hub says it has; such a file is removed.
     ImportError
         Naming the extra, if a download needs what is not installed.
     """
@@ -66,37 +68,49 @@ def _parts(file: str) -> list[str]:
 
 def _download(repo: str, file: str, endpoint: str | None) -> Path:
     try:
-        from huggingface_hub import hf_hub_download  # noqa: PLC0415 - anonymize extra
+        import huggingface_hub as hub  # noqa: PLC0415 - anonymize extra
         from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
             'downloading a model needs huggingface-hub: pip install "dynaserve[anonymize]"'
         ) from error
     try:
-        return Path(hf_hub_download(repo, file, local_files_only=True, endpoint=endpoint))
+        return Path(hub.hf_hub_download(repo, file, local_files_only=True, endpoint=endpoint))
     except LocalEntryNotFoundError:
         pass
-    try:
-        path = Path(hf_hub_download(repo, file, endpoint=endpoint))
-    except Exception as error:
-        why = str(error).strip().partition("\n")[0]
+    name = f"{repo}:{file}"
+    with _said_of(name):
+        metadata = hub.get_hf_file_metadata(hub.hf_hub_url(repo, file, endpoint=endpoint))
+    checksum = metadata.etag or ""
+    if not _SHA256.fullmatch(checksum):
         raise LLMError(
-            f"{repo}:{file} cannot be downloaded: {type(error).__name__}: {why}"
-        ) from None
-    _require_intact(path, f"{repo}:{file}")
+            f"{name} is not downloaded: the hub names no SHA-256 of it, so damage could not be "
+            "noticed. Download it by other means, and name the file"
+        )
+    with _said_of(name):
+        path = Path(hub.hf_hub_download(repo, file, endpoint=endpoint))
+    _require_intact(path, checksum, name)
     return path
 
 
-def _require_intact(path: Path, name: str) -> None:
-    """Compare a file with the hub's checksum of it, by which the cache names large files."""
+@contextmanager
+def _said_of(name: str) -> Iterator[None]:
+    """Turn whatever the hub's library raises into one line about a file."""
+    try:
+        yield
+    except Exception as error:
+        why = str(error).strip().partition("\n")[0]
+        raise LLMError(f"{name} cannot be downloaded: {type(error).__name__}: {why}") from None
+
+
+def _require_intact(path: Path, checksum: str, name: str) -> None:
+    """Compare a file with the hub's checksum of it, and remove it if it is another."""
     blob = path.resolve()
-    if not _SHA256.fullmatch(blob.name):
-        return
     digest = hashlib.sha256()
     with blob.open("rb") as file:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    if digest.hexdigest() != blob.name:
+    if digest.hexdigest() != checksum:
         path.unlink()
         blob.unlink(missing_ok=True)
         raise LLMError(f"{name} arrived damaged (its SHA-256 is another); it was removed")

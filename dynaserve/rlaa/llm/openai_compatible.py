@@ -9,10 +9,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dynaserve.rlaa.llm.protocol import Completion, LLMError, Message, TooLongError
+from dynaserve.rlaa.llm.protocol import (
+    Completion,
+    LLMError,
+    Message,
+    TooLongError,
+    UnavailableError,
+)
 
 _PER_TURN = 16
 """Tokens that a chat format may put around a message; the known ones take 4 to 10."""
+_ABOUT_THE_REQUEST = {400, 413, 422}
+"""Statuses that say something of what was sent; all others are about the server."""
 _LISTED = 20
 """As many of the likeliest tokens as the servers list."""
 
@@ -121,8 +129,10 @@ class OpenAICompatibleLLM:
             Before anything is computed.
         CancelledError
             As soon as the run is cancelled; the connection is closed, which stops the server.
+        UnavailableError
+            If the server does not answer, or with a status that is not about the request.
         LLMError
-            If the server does not answer, or not what it should.
+            If it does not answer what it should.
         """
         request: dict[str, Any] = {
             "temperature": temperature,
@@ -137,7 +147,7 @@ class OpenAICompatibleLLM:
         message = choice.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, str):
-            raise LLMError(f"{self._server}: an answer without text")
+            raise LLMError("an answer without text")
         return Completion(content, finished=choice.get("finish_reason") == "stop")
 
     def score(self, messages: Sequence[Message], options: Sequence[str]) -> list[float]:
@@ -158,7 +168,7 @@ class OpenAICompatibleLLM:
             listed = choice["logprobs"]["content"][0]["top_logprobs"]
             likely = [(entry["token"].strip(), math.exp(entry["logprob"])) for entry in listed]
         except (AttributeError, KeyError, IndexError, TypeError, OverflowError):
-            raise LLMError(f"{self._server}: the answer lists no tokens (top_logprobs)") from None
+            raise LLMError("the answer lists no tokens (top_logprobs)") from None
         return self._shares(likely, options)
 
     def _shares(self, likely: list[tuple[str, float]], options: Sequence[str]) -> list[float]:
@@ -173,7 +183,7 @@ class OpenAICompatibleLLM:
             for option in options
         ]
         if not (total := sum(masses)) > 0:
-            raise LLMError(f"{self._server}: no listed token begins an option")
+            raise LLMError("no listed token begins an option")
         return [mass / total for mass in masses]
 
     def _choice(self, messages: Sequence[Message], request: dict[str, Any]) -> dict[str, Any]:
@@ -183,10 +193,11 @@ class OpenAICompatibleLLM:
             "chat/completions", {"model": self._model, "messages": turns} | request
         )
         if status != 200:
-            raise LLMError(f"{self._server}: the server answered {status}")
+            kind = LLMError if status in _ABOUT_THE_REQUEST else UnavailableError
+            raise kind(f"the model's server answered {status}")
         choices = answer.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            raise LLMError(f"{self._server}: an answer without choices")
+            raise LLMError("an answer without choices")
         return choices[0]
 
     def _require_room(self, messages: Sequence[Message], room: int) -> None:

@@ -1,8 +1,9 @@
 """JSON to and from a server that may see texts as they are.
 
 Every request goes to an address that was judged for it, not to a name that may have come to mean
-another machine; no proxy is asked, no redirect followed. Errors hold no words of what was sent,
-nor the key. It needs httpx, so it is imported late.
+another machine; no proxy is asked, no redirect followed. Errors of a request hold no words of what
+was sent, nor the key, nor where the server is: they are shown to whoever sent the text. It needs
+httpx, so it is imported late.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, TypeVar
 import httpx
 
 from dynaserve.rlaa.llm.cancellation import check_cancelled
-from dynaserve.rlaa.llm.private_network import addresses
-from dynaserve.rlaa.llm.protocol import LLMError
+from dynaserve.rlaa.llm.private_network import PublicAddressError, addresses
+from dynaserve.rlaa.llm.protocol import LLMError, UnavailableError
 
 _TURN = 0.05
 """Seconds between two looks at whether the run is cancelled."""
@@ -78,11 +79,12 @@ class PrivateServer:
         ------
         CancelledError
             As soon as the run is cancelled; the connection is closed, which stops the server.
-        LLMError
-            If there is no answer in time, or it is no JSON object.
+        UnavailableError
+            If there is no answer in time, or it is no JSON object; if the server's name has come
+            to mean no address, or a public one.
         """
         check_cancelled()
-        targets = self._addresses()
+        targets = self._targets()
         here = contextvars.copy_context()
         # A thread of its own: there may be an event loop around us already.
         with ThreadPoolExecutor(1) as thread:
@@ -94,7 +96,7 @@ class PrivateServer:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise LLMError(f"{self}: the answer is no JSON object")
+            raise UnavailableError("the model's server answered with no JSON object")
         return response.status_code, answer
 
     def _addresses(self) -> list[str]:
@@ -103,15 +105,29 @@ class PrivateServer:
             self._base.host, port, scheme=self._base.scheme, allow_remote=self._allow_remote
         )
 
+    def _targets(self) -> list[str]:
+        """Return where the server is by now; what is said of it stays here."""
+        try:
+            return self._addresses()
+        except PublicAddressError:
+            fault = "the model's server has come to be at a public address, which gets no text"
+        except LLMError:
+            fault = "the model's server is not to be found"
+        raise UnavailableError(fault)
+
     async def _ask(self, targets: list[str], path: str, body: Mapping[str, Any]) -> httpx.Response:
         try:
             return await asyncio.wait_for(
                 _while_wanted(self._send(targets, path, body)), self._timeout
             )
         except asyncio.TimeoutError:
-            raise LLMError(f"{self}: no answer within {self._timeout:g} s") from None
+            raise UnavailableError(
+                f"no answer of the model's server within {self._timeout:g} s"
+            ) from None
         except httpx.HTTPError as error:
-            raise LLMError(f"{self}: {type(error).__name__}") from None
+            raise UnavailableError(
+                f"the model's server cannot be asked: {type(error).__name__}"
+            ) from None
 
     async def _send(self, targets: list[str], path: str, body: Mapping[str, Any]) -> httpx.Response:
         url = self._base.join(path)
@@ -131,7 +147,7 @@ class PrivateServer:
                 except (httpx.ConnectError, httpx.ConnectTimeout):
                     if position == len(targets):
                         raise
-        raise LLMError(f"{self}: no address")
+        raise UnavailableError("the model's server has no address")
 
     def _client(self) -> httpx.AsyncClient:
         timeout = httpx.Timeout(self._timeout, connect=_CONNECT_WITHIN)

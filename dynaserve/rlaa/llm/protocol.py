@@ -35,6 +35,10 @@ class LLMError(Exception):
     """The model could not be asked, or did not answer. Says why, without words of a prompt."""
 
 
+class UnavailableError(LLMError):
+    """The model cannot be had now, whatever is asked: a matter of its server, not of a text."""
+
+
 class TooLongError(LLMError):
     """The prompt and the room for its answer do not fit into the context."""
 

@@ -64,7 +64,7 @@ class ModelArbitrator:
         ------
         RoleError
             If a leak got no grade.
-        TooLongError, CancelledError
+        TooLongError, CancelledError, UnavailableError
             As the model raises them.
         """
         return self._judge(text, leaks) if leaks else []
@@ -76,7 +76,9 @@ class ModelArbitrator:
         for options in _SPELLINGS:
             with suppress(ValueError):
                 return self._ask_with(text, leak, options)
-        raise RoleError("the model's tokens do not tell the grades apart; generate them instead")
+        raise RoleError(
+            "the model's tokens do not tell the grades apart; let it write them (grades='generate')"
+        )
 
     def _ask_with(self, text: str, leak: Leak, options: Mapping[str, Level]) -> dict[Level, float]:
         messages = for_scores(text, leak, options)

@@ -1,7 +1,7 @@
 """Asking a model until it gives an answer that can be read, or giving up.
 
 Giving up is a `RoleError`, never an empty answer. What is no fault of the answer passes through
-as it is: a text too long for the context, and a run that was cancelled.
+as it is: a text too long for the context, a run that was cancelled, a model that is not there.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dynaserve.rlaa.llm.cancellation import CancelledError
-from dynaserve.rlaa.llm.protocol import LLM, LLMError, Message, TooLongError
-from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.llm.protocol import LLM, LLMError, Message, TooLongError, UnavailableError
+from dynaserve.rlaa.roles import RoleError, TooMuchError
 
 _Answer = TypeVar("_Answer")
 _RETRY_TEMPERATURE = 0.3
@@ -57,7 +57,7 @@ class Sampling:
         Raises
         ------
         RoleError
-            If none succeeds, with the reason of the last.
+            If none succeeds, with the reason of the last; a `TooMuchError` if that was one.
         """
         for number in range(self.retries):
             with suppress(RoleError):
@@ -66,7 +66,8 @@ class Sampling:
             return attempt(self.retries)
         except RoleError as error:
             fault = str(error)
-        raise RoleError(f"no usable answer in {self.retries + 1} tries; the last: {fault}")
+            kind = TooMuchError if isinstance(error, TooMuchError) else RoleError
+        raise kind(f"no usable answer in {self.retries + 1} tries; the last: {fault}")
 
     def complete(
         self,
@@ -82,8 +83,10 @@ class Sampling:
         Raises
         ------
         RoleError
-            If the model fails or the reply is cut short.
-        TooLongError, CancelledError
+            If the model fails.
+        TooMuchError
+            If the reply is cut short.
+        TooLongError, CancelledError, UnavailableError
             As the model raises them.
         """
         temperature = max(self.temperature, _RETRY_TEMPERATURE) if attempt else self.temperature
@@ -98,7 +101,7 @@ class Sampling:
             )
         )
         if not completion.finished:
-            raise RoleError(f"the reply was cut off at {max_tokens} tokens")
+            raise TooMuchError(f"the reply was cut off at {max_tokens} tokens")
         return completion.text
 
 
@@ -107,12 +110,12 @@ def answered(call: Callable[[], _Answer]) -> _Answer:
 
     Raises
     ------
-    TooLongError, CancelledError
+    TooLongError, CancelledError, UnavailableError
         As the model raises them.
     """
     try:
         return call()
-    except (TooLongError, CancelledError):
+    except (TooLongError, CancelledError, UnavailableError):
         raise
     except LLMError as error:
         fault = str(error)

@@ -53,7 +53,7 @@ class ModelAttacker:
         ------
         RoleError
             If no reply could be read whole.
-        TooLongError, CancelledError
+        TooLongError, CancelledError, UnavailableError
             As the model raises them.
         ValueError
             For an attribute that is none.

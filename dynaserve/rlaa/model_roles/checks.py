@@ -6,15 +6,13 @@ A schema bounds the shape of a reply. This bounds what the reply would put into 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from dynaserve.rlaa.roles import RoleError
 from dynaserve.rlaa.spans import find_mentions, fold
+from dynaserve.rlaa.typed import untyped
 
 _LONGEST_WHOLE_WORD = 3
 """Characters; so short a value is part of many a harmless word."""
-_TYPED = frozenset("\n\t\r\u200c\u200d")
-"""Scripts and emoji need the joiners; other invisible characters hide or turn text."""
 _REFUSAL = re.compile(
     r"\W*(?:i[’']?m (?:sorry|unable|afraid)|i am (?:sorry|unable|afraid)|sorry\b|my apologies"
     r"|i apologi[sz]e|i (?:cannot|can not|can[’']?t|won[’']?t|will not) (?:\w+ )?(?:help|assist"
@@ -36,7 +34,7 @@ def is_refusal(text: str) -> bool:
 
 
 def require_writable(text: str, instead_of: str) -> None:
-    """Refuse blank text, and characters that nobody types unless the author did.
+    """Refuse blank text, and characters that nobody types unless the author did (`untyped`).
 
     Raises
     ------
@@ -45,6 +43,5 @@ def require_writable(text: str, instead_of: str) -> None:
     """
     if not fold(text):
         raise RoleError("nothing to be seen")
-    for character in set(text) - set(instead_of) - _TYPED:
-        if unicodedata.category(character) in {"Cc", "Cf", "Cs"}:
-            raise RoleError(f"the character U+{ord(character):04X}, which nobody types")
+    if character := untyped(text, instead_of):
+        raise RoleError(f"the character {character}, which nobody types there")

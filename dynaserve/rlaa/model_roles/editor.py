@@ -32,11 +32,20 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Value:
-    """Places that say the same: one question, one replacement."""
+    """Places that say the same: one question, one replacement.
+
+    Attributes
+    ----------
+    forbidden
+        What the replacement may not repeat.
+    shared
+        Characters that stand in every place: what all may hold that nobody types.
+    """
 
     quote: Quote
     places: tuple[_Place, ...] = field(repr=False)
     forbidden: tuple[str, ...] = field(repr=False)
+    shared: str = field(repr=False)
 
 
 class ModelEditor:
@@ -72,7 +81,7 @@ class ModelEditor:
         ------
         RoleError
             If a span got no replacement that may stand there.
-        TooLongError, CancelledError
+        TooLongError, CancelledError, UnavailableError
             As the model raises them.
         """
         values = _values(text, _places(actionable))
@@ -138,14 +147,20 @@ def _value(text: str, places: Sequence[_Place]) -> _Value:
     guesses = tuple(dict.fromkeys(one.leak.guess for one in judged))
     words = text[places[0].span.start : places[0].span.end]
     within = {text[s.start : s.end] for one in judged for s in one.spans}
-    return _Value(Quote(words, attributes, guesses), tuple(places), (*within, words, *guesses))
+    standing = [set(text[place.span.start : place.span.end]) for place in places]
+    return _Value(
+        Quote(words, attributes, guesses),
+        tuple(places),
+        (*within, words, *guesses),
+        "".join(sorted(set.intersection(*standing))),
+    )
 
 
 def _fault(replacement: str, value: _Value) -> str | None:
     """Return why a replacement may not stand in the text; None if it may."""
     words = value.quote.words
     try:
-        require_writable(replacement, instead_of=words)
+        require_writable(replacement, instead_of=value.shared)
     except RoleError as error:
         return str(error)
     if any(repeats(replacement, forbidden) for forbidden in value.forbidden):

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from dynaserve.rlaa.model_roles.attributes import canonical
 from dynaserve.rlaa.records import Leak, Level
-from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.roles import RoleError, TooMuchError
 from dynaserve.rlaa.spans import fold
 
 MAX_LEAKS = 24
@@ -40,11 +40,13 @@ _Said = Annotated[_Text, AfterValidator(_said)]
 _Number = Annotated[int, Field(ge=1)]
 
 
-class _Reply(BaseModel):
+class Reply(BaseModel):
+    """A shape of replies: no field but its own, and no value that is nearly of the right type."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
 
-class _Leak(_Reply):
+class _Leak(Reply):
     attribute: Annotated[str, AfterValidator(canonical)]
     reasoning: _Text
     evidence: _Said
@@ -52,32 +54,32 @@ class _Leak(_Reply):
     certainty: Annotated[int, Field(ge=1, le=5)]
 
 
-class _Attack(_Reply):
+class _Attack(Reply):
     reasoning: _Text
     leaks: list[_Leak]
 
 
-class _Grade(_Reply):
+class _Grade(Reply):
     number: _Number
     reason: _Text
     # Strict models take no strings for the members of an enumeration.
     level: Annotated[Level, Field(strict=False)]
 
 
-class _Grades(_Reply):
+class _Grades(Reply):
     grades: list[_Grade]
 
 
-class _Replacement(_Reply):
+class _Replacement(Reply):
     number: _Number
     replacement: _Text
 
 
-class _Replacements(_Reply):
+class _Replacements(Reply):
     replacements: list[_Replacement]
 
 
-class _Rewrite(_Reply):
+class _Rewrite(Reply):
     text: _Said
 
 
@@ -124,12 +126,13 @@ def read_attack(reply: str, attributes: Sequence[str]) -> tuple[Leak, ...]:
     Raises
     ------
     RoleError
-        If it is unreadable, speaks of an attribute that was not asked for, or has `MAX_LEAKS`
-        leaks or more: then some may be missing.
+        If it is unreadable, or speaks of an attribute that was not asked for.
+    TooMuchError
+        If it has `MAX_LEAKS` leaks or more: then some may be missing.
     """
-    leaks = _read(_Attack, reply).leaks
+    leaks = read_reply(_Attack, reply).leaks
     if len(leaks) >= MAX_LEAKS:
-        raise RoleError(f"a list of {MAX_LEAKS} leaks or more, which may have been cut off")
+        raise TooMuchError(f"a list of {MAX_LEAKS} leaks or more, which may have been cut off")
     if any(leak.attribute not in attributes for leak in leaks):
         raise RoleError("a leak of an attribute that was not asked for")
     return tuple(Leak(**leak.model_dump()) for leak in leaks)
@@ -143,7 +146,7 @@ def read_grades(reply: str, count: int) -> list[tuple[Level, str]]:
     RoleError
         If it is unreadable, or a grade is missing, given twice, or of something else.
     """
-    grades = _in_order(_read(_Grades, reply).grades, count)
+    grades = _in_order(read_reply(_Grades, reply).grades, count)
     return [(grade.level, grade.reason) for grade in grades]
 
 
@@ -155,20 +158,27 @@ def read_replacements(reply: str, count: int) -> list[str]:
     RoleError
         If it is unreadable, or a replacement is missing, given twice, or of something else.
     """
-    replacements = _in_order(_read(_Replacements, reply).replacements, count)
+    replacements = _in_order(read_reply(_Replacements, reply).replacements, count)
     return [replacement.replacement for replacement in replacements]
 
 
 def read_rewrite(reply: str) -> str:
     """Return the text of a rewrite; RoleError if it is unreadable or blank."""
-    return _read(_Rewrite, reply).text
+    return read_reply(_Rewrite, reply).text
 
 
-_Shape = TypeVar("_Shape", bound=_Reply)
+_Shape = TypeVar("_Shape", bound=Reply)
 _Entry = TypeVar("_Entry", _Grade, _Replacement)
 
 
-def _read(shape: type[_Shape], reply: str) -> _Shape:
+def read_reply(shape: type[_Shape], reply: str) -> _Shape:
+    """Return a reply, which is one whole JSON document of a shape.
+
+    Raises
+    ------
+    RoleError
+        If it is not. It has no word of the reply.
+    """
     try:
         return shape.model_validate(
             json.loads(

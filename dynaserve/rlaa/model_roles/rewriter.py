@@ -15,6 +15,7 @@ from dynaserve.rlaa.model_roles.prompts import disarm, for_rewriter, rearm, repe
 from dynaserve.rlaa.model_roles.replies import read_rewrite, rewrite_schema
 from dynaserve.rlaa.records import Judgement
 from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.typed import LINES
 
 _ROOM, _GROWTH = 64, 1.3
 
@@ -49,7 +50,7 @@ class ModelRewriter:
         ------
         RoleError
             If the model declined, wrote nothing, or was cut short.
-        TooLongError, CancelledError
+        TooLongError, CancelledError, UnavailableError
             As the model raises them.
         """
         if not actionable:
@@ -63,7 +64,7 @@ class ModelRewriter:
                 self._llm, messages, number, schema=rewrite_schema(), max_tokens=room
             )
             rewritten = rearm(read_rewrite(reply))
-            require_writable(rewritten, instead_of=text)
+            require_writable(rewritten, instead_of=text + LINES)
             if repeats_frame(rewritten, text):
                 raise RoleError("a rewrite that repeats the prompt")
             if is_refusal(rewritten) and not is_refusal(text):

@@ -28,6 +28,34 @@ def test_with_a_model_it_rewrites_too_and_the_engine_is_nobodys_own():
     assert lineup["RLAA edit, recorded"].own == {"recorded"}
 
 
+def test_where_the_model_attacks_too_it_is_own_of_every_loop_it_plays_in():
+    lineup = {c.name: c.own for c in make_contenders(ScriptedLLM([]), attacks=True)}
+    assert lineup == {
+        "none": frozenset(),
+        "mask-only": frozenset(),
+        "FgAA-Naive": {"model"},
+        "RLAA edit": {"model"},
+        "RLAA edit, recorded": {"model", "recorded"},
+        "RLAA rewrite": {"model"},
+    }
+
+
+def test_with_a_model_the_loops_are_those_that_are_shipped(make_record):
+    """The model overlooks an address; the rules beside it do not, in any of the loops."""
+    nothing = json.dumps({"reasoning": "", "leaks": []})
+    lineup = {c.name: c for c in make_contenders(ScriptedLLM([nothing] * 200))}
+    record = rewritten(
+        make_record("age"),
+        "Nice weather, and nothing else to say today, friends. "
+        "The garden grows, and the bees are back. Write to ada@example.com.",
+    )
+    for name in ("FgAA-Naive", "RLAA edit", "RLAA edit, recorded"):
+        outcome = lineup[name].anonymize(record)
+        assert outcome.text is not None, name
+        assert "ada@example.com" not in outcome.text, name
+        assert outcome.text.startswith("Nice weather, and nothing else"), name
+
+
 def rewritten(record, text):
     return type(record)(record.number, text, record.attribute, record.author, record.reply)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -66,6 +67,27 @@ def test_each_model_is_opened_once_whatever_it_plays(data):
     assert done.rows[0].verdict.util == pytest.approx((0.9 + 0.9 + 1.0) / 3)
     # Nothing was found, so nothing was edited.
     assert {row.statuses.get("clean") for row in done.rows[2:4]} == {3}
+
+
+def test_a_model_that_attacks_what_its_own_loops_publish_is_marked(data):
+    attack = json.dumps({"reasoning": "", "leaks": []})
+
+    def open_model(_):
+        return ScriptedLLM([attack] * 200)
+
+    for other, marked in (("a.gguf", True), ("./a.gguf", True), ("b.gguf", False)):
+        setup = Setup(data, limit=1, model="a.gguf", attacker_model=other)
+        done = reproduce(setup, open_model=open_model)
+        assert {row.name for row in done.rows if "model" in row.own} == (
+            {"FgAA-Naive", "RLAA edit", "RLAA edit, recorded", "RLAA rewrite"} if marked else set()
+        )
+        assert ("the very model that plays" in "\n".join(make_notes(done))) is marked
+
+
+def test_bleu_is_missed_before_anything_is_read(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    with pytest.raises(ImportError, match=r'pip install "dynaserve\[audit\]"'):
+        reproduce(Setup(tmp_path / "nowhere"))
 
 
 def test_notes_say_who_played_and_what_is_missing(done, data):

@@ -23,6 +23,7 @@ CONTENT = b"GGUF" + bytes(range(256)) * 64
 class Hub:
     files: dict[str, bytes] = field(default_factory=lambda: {"model.gguf": CONTENT})
     damage: bool = False
+    etag: str | None = None
     downloads: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -50,7 +51,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
             if content is None:
                 self.send_header("X-Error-Code", "EntryNotFound")
             else:
-                self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+                etag = fake.etag or hashlib.sha256(content).hexdigest()
+                self.send_header("ETag", f'"{etag}"')
                 self.send_header("X-Repo-Commit", COMMIT)
             self.send_header("Content-Length", str(len(content or b"")))
             self.end_headers()
@@ -105,6 +107,28 @@ def test_what_arrives_damaged_is_removed_and_can_be_fetched_again(hub: Hub) -> N
     hub.damage = False
     assert weights("org/repo:model.gguf", endpoint=hub.url).read_bytes() == CONTENT
     assert len(hub.downloads) == 2
+
+
+def test_what_the_hub_names_no_checksum_of_is_not_downloaded(hub: Hub) -> None:
+    hub.etag = hashlib.sha1(CONTENT).hexdigest()
+    for _ in range(2):
+        with pytest.raises(LLMError, match="names no SHA-256"):
+            weights("org/repo:model.gguf", endpoint=hub.url)
+    assert hub.downloads == []
+
+
+def test_damage_is_noticed_where_the_cache_has_no_links(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloads = pytest.importorskip("huggingface_hub.file_download")
+    monkeypatch.setattr(downloads, "are_symlinks_supported", lambda *_: False)
+    hub.damage = True
+    with pytest.raises(LLMError, match="damaged"):
+        weights("org/repo:model.gguf", endpoint=hub.url)
+    hub.damage = False
+    path = weights("org/repo:model.gguf", endpoint=hub.url)
+    assert not path.is_symlink()
+    assert path.read_bytes() == CONTENT
 
 
 def test_a_file_that_the_hub_does_not_have_is_an_error(hub: Hub) -> None:

@@ -54,6 +54,21 @@ def test_every_mention_is_replaced_and_equal_ones_alike():
     ]
 
 
+@pytest.mark.parametrize("character", ["\t", "\r", "\n", "\u2028"])
+def test_a_character_that_the_loop_would_refuse_is_asked_for_again(character):
+    text = "Porto\u2028is home, and so is Porto.\tReally."
+    llm = ScriptedLLM([reply(f"the{character}north"), reply("the north")])
+    edits = ModelEditor(llm).edit(text, [judged("Porto", text=text)])
+    assert [edit.after for edit in edits] == ["the north"] * 2
+
+
+def test_what_stands_in_one_mention_alone_may_not_be_written_in_all():
+    text = "Rua\nAugusta, then. Rua Augusta."
+    llm = ScriptedLLM([reply("a\nstreet"), reply("a street")])
+    edits = ModelEditor(llm).edit(text, [judged("Rua Augusta", text=text)])
+    assert [edit.after for edit in edits] == ["a street"] * 2
+
+
 def test_a_lower_case_mention_that_comes_first_gets_its_capital_later():
     text = "we met my wife. My wife cooks. I like it."
     edits = ModelEditor(ScriptedLLM([reply("a partner")])).edit(

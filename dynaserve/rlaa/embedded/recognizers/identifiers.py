@@ -24,13 +24,18 @@ _CUED = re.compile(
 _HANDLE = re.compile(
     r"(?<![\w.@/])@(?=\w{0,20}[A-Za-z])\w{3,30}(?![\w.]*@)|(?<![\w/])/?u/[\w-]{3,24}", re.ASCII
 )
+_ON_THE_WAY = re.compile(
+    r"[^\s@]{1,64}\sat\s(?=[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\Z)", re.IGNORECASE
+)
+"""What redaction takes for the beginning of an address with a spelled sign: "me at jo@x.org"."""
 _LETTERS_AND_DIGITS = re.compile(r"(?<!\w)[A-Za-z]{1,2}\d{6,14}(?!\w)")
 
 
 def identifiers(text: str) -> Iterator[Finding]:
     """Find emails, links, phones, accounts, cards, keys, addresses as redaction knows them."""
     for span in find_personal(text):
-        yield _named(span.start, span.end, span.label)
+        before = _ON_THE_WAY.match(text[span.start : span.end]) if span.label == "EMAIL" else None
+        yield _named(span.start + (before.end() if before else 0), span.end, span.label)
 
 
 def cued_numbers(text: str) -> Iterator[Finding]:
