@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dynaserve.mia.reproduce import Contender, Row, Setup
     from dynaserve.tables import Table
 
+_WIDTH = 110
+"""Columns that the tables need."""
 EPILOG = "Example: dynaserve reproduce dynanoise --dataset digits --quick"
 
 
@@ -85,7 +87,7 @@ def dynanoise(
         typer.echo(json.dumps(_facts(results, notes)))
         return
     tables = [table for setup, rows in results for table in _tables(setup, rows)]
-    print_markdown(tables, notes) if markdown else print_tables(tables, notes)
+    print_markdown(tables, notes) if markdown else print_tables(tables, notes, narrowest=_WIDTH)
 
 
 def _contenders(peers: str | None) -> list[Contender]:
