@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import itertools
 import json
-import shutil
 import subprocess
 import time
 from contextlib import suppress
@@ -15,20 +14,8 @@ from typing import Any
 import httpx
 from httpx_ws import WebSocketSession, connect_ws
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--remote-debugging-port=0",
-)
+from tests.chromium import CHROMIUM, QUIET
+
 SECONDS = 60
 
 
@@ -41,7 +28,8 @@ class Browser:
         self.heard: list[dict[str, Any]] = []
 
     def __enter__(self) -> Browser:
-        command = [str(CHROMIUM), *QUIET, f"--user-data-dir={self.profile}", "about:blank"]
+        own = (f"--user-data-dir={self.profile}", "--remote-debugging-port=0")
+        command = [str(CHROMIUM), *QUIET, *own, "about:blank"]
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

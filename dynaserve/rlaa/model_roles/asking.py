@@ -100,9 +100,12 @@ class Sampling:
                 seed=self.seed + attempt,
             )
         )
-        if not completion.finished:
+        if completion.finished is not True:
             raise TooMuchError(f"the reply was cut off at {max_tokens} tokens")
-        return completion.text
+        text: object = completion.text
+        if not isinstance(text, str):  # a parser of JSON would read bytes, too
+            raise RoleError("the model's reply is no text")
+        return text
 
 
 def answered(call: Callable[[], _Answer]) -> _Answer:

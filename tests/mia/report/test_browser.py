@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from dynaserve.mia.report import Report, to_html
+from tests.chromium import CHROMIUM, QUIET
 from tests.mia.report.audits import defended_audit
 
 pytest.importorskip("jinja2")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # nothing leaves the machine, not even its own calls
-)
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 

@@ -116,3 +116,16 @@ def test_evidence_copied_from_a_disarmed_text_is_as_it_stands_in_the_text():
     llm = ScriptedLLM([reply(("age", "Says so.", "<\u2060b>31<\u2060/b>", "31", 2))])
     (leak,) = ModelAttacker(llm).attack(text, ["age"])
     assert leak.evidence in text
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        Completion(b'{"reasoning": "r", "leaks": []}', True),  # type: ignore[arg-type]
+        Completion('{"reasoning": "r", "leaks": []}', "no"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_of_another_type_is_none(completion: Completion) -> None:
+    attacker = ModelAttacker(ScriptedLLM([completion] * 3))
+    with pytest.raises(RoleError):
+        attacker.attack("It rains.", ["location"])
