@@ -18,7 +18,6 @@ from dynaserve.rlaa.evaluation.data import (
 )
 from dynaserve.rlaa.records import ATTRIBUTES
 
-
 _gzip = partial(gzip.compress, mtime=0)
 """Without the time of day, which would give every worker other names for the tests."""
 
