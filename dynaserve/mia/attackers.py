@@ -5,7 +5,8 @@ It arranges; attacks, defended answers and verdicts are made in the modules it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
@@ -16,11 +17,18 @@ from numpy.typing import NDArray
 from dynaserve.defenses import Defense
 from dynaserve.mia import adaptive, metrics
 from dynaserve.mia.adaptive import Look, View
-from dynaserve.mia.attacks import ATTACKS, PAPER_ATTACKS, Attack, Evidence, References
+from dynaserve.mia.attacks import (
+    ATTACKS,
+    LABEL_BEST,
+    PAPER_ATTACKS,
+    Attack,
+    Evidence,
+    References,
+)
 from dynaserve.mia.data import AuditData
 from dynaserve.mia.defended import Defended
 from dynaserve.mia.judging import Judge, Reading
-from dynaserve.mia.results import ONE_QUERY, AttackResult, Audit, leaks
+from dynaserve.mia.results import ONE_QUERY, Access, AttackResult, Audit, Leak, leaks
 
 Protocol = Literal["adaptive", "paper"]
 Results = dict[str, AttackResult]
@@ -29,23 +37,40 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Utility:
-    """What honest users get of the plainest answers of a look."""
+class Measured:
+    """What attackers and honest users get of one model.
 
+    Attributes
+    ----------
+    attacks
+        By `AttackResult.name`.
+    accuracy, member_accuracy
+        Of the plainest answers, on non-members and on members.
+    calibration_error
+        Expected calibration error of the top class on non-members, 15 bins.
+    """
+
+    attacks: Results
     accuracy: float
     member_accuracy: float
     calibration_error: float
 
     @classmethod
-    def of(cls, view: View, data: AuditData) -> Utility:
-        """Return the target's figures, on its non-members unless they say otherwise."""
+    def of(cls, attacks: Results, view: View, data: AuditData) -> Measured:
+        """Return the figures of the target's answers in a view."""
         hits, out = view.hits[0], ~data.member
         p = np.exp(view.log_p[0])
         return cls(
+            attacks,
             accuracy=float(hits[out].mean()),
             member_accuracy=float(hits[data.member].mean()),
             calibration_error=metrics.calibration_error(p[out], data.labels[out]),
         )
+
+    @property
+    def leak(self) -> dict[str, Leak]:
+        """The split of each form of asking, by form."""
+        return leaks(self.attacks)
 
 
 class Attackers:
@@ -71,6 +96,7 @@ class Attackers:
         self._progress = progress or (lambda _done, _total, _what: None)
         member = data.shadow_member
         self._references = None if member is None else References(member, seed)
+        self._floor_of: dict[bytes, AttackResult] = {}
         self._judge = Judge(
             data.labels,
             data.member,
@@ -82,23 +108,12 @@ class Attackers:
 
     def audit(self, defense: Defense, defended: Defended | None, times: tuple[int, ...]) -> Audit:
         """Return the whole audit; no ``defended`` means that nothing changes."""
-        data, near = self._data, len({n.logits.shape[1] for n in self._data.neighbors.values()})
-        always_alike = defended is None or defended.repeats_itself(data)
-        asked = (1,) if always_alike else times
-        total = (1 + near) + (0 if defended is None else len(asked) + near)
-        steps = iter(range(1, total + 1))
-        before, useful_before = self._attack_all(
-            adaptive.undefended_looks(data), "undefended", steps, total
-        )
-        after, useful_after = before, useful_before
-        if defended is not None:
-            after, useful_after = self._attack_all(
-                adaptive.looks(data, defended, asked), "defended", steps, total
-            )
-        before = _repeated(before, times)
-        after = _repeated(after, times) if always_alike else after
+        data, asked = self._data, self._asked(defended, times)
+        steps = _Steps(self._steps((1,)) + (self._steps(asked) if defended else 0), self._progress)
+        before = self._measured(None, (1,), times, steps)
+        after = self._measured(defended, asked, times, steps) if defended else before
         midput, each = metrics.midput(
-            _success(before), _success(after), useful_before.accuracy, useful_after.accuracy
+            _success(before.attacks), _success(after.attacks), before.accuracy, after.accuracy
         )
         return Audit(
             defense=defense.describe(),
@@ -108,55 +123,94 @@ class Attackers:
             non_members=int((~data.member).sum()),
             classes=data.logits.shape[1],
             shadows=data.shadows,
-            accuracy_before=useful_before.accuracy,
-            accuracy_after=useful_after.accuracy,
-            member_accuracy_before=useful_before.member_accuracy,
-            member_accuracy_after=useful_after.member_accuracy,
-            calibration_error_before=useful_before.calibration_error,
-            calibration_error_after=useful_after.calibration_error,
+            accuracy_before=before.accuracy,
+            accuracy_after=after.accuracy,
+            member_accuracy_before=before.member_accuracy,
+            member_accuracy_after=after.member_accuracy,
+            calibration_error_before=before.calibration_error,
+            calibration_error_after=after.calibration_error,
             midput=midput,
             midput_by_attack=each,
-            attacks_before=before,
-            attacks=after,
-            leak_before=leaks(before),
-            leak=leaks(after),
+            attacks_before=before.attacks,
+            attacks=after.attacks,
+            leak_before=before.leak,
+            leak=after.leak,
             not_tested=tuple(self._not_tested(defended)),
         )
 
-    def _attack_all(
-        self, looks: Iterator[Look], what: str, steps: Iterator[int], total: int
-    ) -> tuple[Results, Utility]:
+    def measure(self, defended: Defended | None, times: tuple[int, ...]) -> Measured:
+        """Return what the attackers find on the defended answers; undefended ones for None."""
+        asked = self._asked(defended, times)
+        return self._measured(defended, asked, times, _Steps(self._steps(asked), self._progress))
+
+    def _asked(self, defended: Defended | None, times: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the numbers of repeats that can tell something new."""
+        return (1,) if defended is None or defended.repeats_itself(self._data) else times
+
+    def _steps(self, asked: tuple[int, ...]) -> int:
+        return len(asked) + len({n.logits.shape[1] for n in self._data.neighbors.values()})
+
+    def _measured(
+        self,
+        defended: Defended | None,
+        asked: tuple[int, ...],
+        times: tuple[int, ...],
+        steps: _Steps,
+    ) -> Measured:
+        data = self._data
+        looks = (
+            adaptive.looks(data, defended, asked) if defended else adaptive.undefended_looks(data)
+        )
         first = next(looks)
-        useful = Utility.of(first.views[0], self._data)
         results: Results = {}
         for look in chain([first], looks):
             results |= self._attack(look)
-            self._progress(next(steps), total, f"{what}, {_in_words(look.form)}")
-        return results, useful
+            what = "defended" if defended else "undefended"
+            steps.done(f"{what}, {_in_words(look.form)}")
+        repeated = results if asked == times else _repeated(results, times)
+        return Measured.of(repeated, first.views[0], data)
 
     def _attack(self, look: Look) -> Results:
         """Return the results of one form of asking, each attack in its strongest reading."""
+        best = self._strongest(look.views, None, look.shadows_alike)
+        results = [self._judge.result(name, look.form, one) for name, one in best.items()]
+        return {result.name: result for result in [*results, self._on_labels(look)]}
+
+    def _on_labels(self, look: Look) -> AttackResult:
+        """Return the best of all attacks that are shown the bare labels."""
+        votes = b"".join(hashlib.sha256(view.log_p.tobytes()).digest() for view in look.bare)
+        if votes not in self._floor_of:
+            best = self._strongest(look.bare, "label", look.shadows_alike).items()
+            name, reading = max(best, key=lambda one: self._judge.auc(one[1]))
+            reading = replace(reading, view=f"{name} on the {reading.view}")
+            self._floor_of[votes] = self._judge.result(LABEL_BEST, look.form, reading)
+        return replace(self._floor_of[votes], form=look.form)
+
+    def _strongest(
+        self, views: Sequence[View], access: Access | None, by_shadows: bool
+    ) -> dict[str, Reading]:
+        """Return each attack's strongest reading of the views; ``access`` None is its own."""
         read = {
             view.words: Evidence(
                 view.log_p, view.hits, self._data.labels, self._references, self._seed
             )
-            for view in look.views
+            for view in views
         }
+
+        def strength(reading: Reading) -> float:
+            return self._judge.strength(reading, by_shadows=by_shadows)
+
         best: dict[str, Reading] = {}
         for name, variants in ATTACKS.items():
             if variants[0].needs_shadows and self._references is None:
                 continue
             readings = [
-                Reading.of(attack, words, attack.scores(read[words]))
-                for words in _views_for(variants[0], look, best, self._strength_in(look))
+                Reading.of(attack, words, attack.scores(read[words]), access)
+                for words in _views_for(variants[0], views, best, strength)
                 for attack in variants
             ]
-            best[name] = max(readings, key=self._strength_in(look))
-        results = [self._judge.result(name, look.form, one) for name, one in best.items()]
-        return {result.name: result for result in results}
-
-    def _strength_in(self, look: Look) -> Callable[[Reading], float]:
-        return lambda reading: self._judge.strength(reading, by_shadows=look.shadows_alike)
+            best[name] = max(readings, key=strength)
+        return best
 
     def _not_tested(self, defended: Defended | None) -> Iterator[str]:
         data = self._data
@@ -192,19 +246,28 @@ class Attackers:
         yield from () if defended is None else defended.remarks
 
 
+class _Steps:
+    def __init__(self, total: int, progress: Progress) -> None:
+        self._total, self._progress, self._number = total, progress, 0
+
+    def done(self, what: str) -> None:
+        self._number += 1
+        self._progress(self._number, self._total, what)
+
+
 def _views_for(
     attack: Attack,
-    look: Look,
+    views: Sequence[View],
     best: Mapping[str, Reading],
     strength: Callable[[Reading], float],
 ) -> list[str]:
     """Return which views are worth an attack's time."""
     if attack.access == "label":
-        return list({id(view.hits): view.words for view in reversed(look.views)}.values())[::-1]
+        return list({id(view.hits): view.words for view in reversed(views)}.values())[::-1]
     if attack.costly:
-        by_scores = [one for one in best.values() if one.attack.access == "scores"]
+        by_scores = [one for one in best.values() if one.attack.access == attack.access]
         return [max(by_scores, key=strength).view]
-    return [view.words for view in look.views]
+    return [view.words for view in views]
 
 
 def _repeated(results: Results, times: tuple[int, ...]) -> Results:

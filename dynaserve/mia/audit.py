@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from dynaserve.defenses import Defense, Undefended
-from dynaserve.mia.attackers import Attackers, Progress, Protocol
+from dynaserve.mia.attackers import Attackers, Measured, Progress, Protocol
 from dynaserve.mia.data import AuditData
 from dynaserve.mia.defended import Defended
 from dynaserve.mia.results import Audit
 
-__all__ = ["Progress", "Protocol", "audit", "audit_data"]
+__all__ = ["Measured", "Progress", "Protocol", "audit", "audit_data", "measure_data"]
 
 
 def audit(
@@ -133,19 +133,60 @@ def audit_data(
     progress: Progress | None = None,
 ) -> Audit:
     """Do what `audit` does, for arrays that were checked before; see there."""
+    data, defended, times = _prepared(
+        data,
+        defense,
+        repeats=repeats,
+        protocol=protocol,
+        seed=seed,
+        shadow_defenses=shadow_defenses,
+    )
+    attackers = Attackers(data, protocol, seed, bootstrap, progress)
+    return attackers.audit(defense or Undefended(), defended, times)
+
+
+def measure_data(
+    data: AuditData,
+    *,
+    defense: Defense | None = None,
+    repeats: Sequence[int] = (1, 10, 100),
+    protocol: Protocol = "adaptive",
+    seed: int = 0,
+    shadow_defenses: Sequence[Defense] | None = None,
+) -> Measured:
+    """Return the half of `audit_data` with the defense, without intervals: no "before"."""
+    data, defended, times = _prepared(
+        data,
+        defense,
+        repeats=repeats,
+        protocol=protocol,
+        seed=seed,
+        shadow_defenses=shadow_defenses,
+    )
+    return Attackers(data, protocol, seed, 0, None).measure(defended, times)
+
+
+def _prepared(
+    data: AuditData,
+    defense: Defense | None,
+    *,
+    repeats: Sequence[int],
+    protocol: Protocol,
+    seed: int,
+    shadow_defenses: Sequence[Defense] | None,
+) -> tuple[AuditData, Defended | None, tuple[int, ...]]:
+    """Return what the protocol shows, the defended models (None for none) and the repeats."""
     if protocol not in ("adaptive", "paper"):
         raise ValueError(f"protocol: must be 'adaptive' or 'paper', got {protocol!r}")
     times = _checked_repeats(repeats) if protocol == "adaptive" else (1,)
     if protocol == "paper":
         data = replace(data, neighbors={})
     if defense is None or isinstance(defense, Undefended):
-        defense, defended = Undefended(), None
-    elif protocol == "paper":
-        defended = Defended.naive(defense, data, seed=seed)
-    else:
-        defended = Defended.known(defense, data, shadow_defenses=shadow_defenses, seed=seed)
-    attackers = Attackers(data, protocol, seed, bootstrap, progress)
-    return attackers.audit(defense, defended, times)
+        return data, None, times
+    if protocol == "paper":
+        return data, Defended.naive(defense, data, seed=seed), times
+    known = Defended.known(defense, data, shadow_defenses=shadow_defenses, seed=seed)
+    return data, known, times
 
 
 def _checked_repeats(repeats: Sequence[int]) -> tuple[int, ...]:

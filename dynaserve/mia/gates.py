@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from dynaserve.mia.attacks import ATTACKS
+from dynaserve.mia.attacks import ATTACKS, LABEL_BEST
 from dynaserve.mia.results import AttackResult, Audit
 
 MEASURES = (
@@ -24,6 +24,7 @@ MEASURES = (
 """What can be asked of an attack."""
 
 _WORST = "worst"
+_NAMES = (*ATTACKS, LABEL_BEST)
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -145,14 +146,14 @@ class Gate:
         if measure is None:
             known = name in _SPLIT or (name in _WHOLE and form is None)
         elif "." in self.metric:
-            known = name in ATTACKS
+            known = name in _NAMES
         else:
-            known = form is None and (name == _WORST or bool(_family(name, ATTACKS)))
+            known = form is None and (name == _WORST or bool(_family(name, _NAMES)))
         if not known:
             raise ValueError(
                 f"gate {self.expression!r}: no metric {self.metric!r}; known are worst_auc, "
                 f"lira_auc, rmia_auc, {', '.join([*_SPLIT, *_WHOLE])}, and ATTACK.MEASURE or "
-                f"ATTACK@FORM.MEASURE with an attack among {', '.join(ATTACKS)} and a measure "
+                f"ATTACK@FORM.MEASURE with an attack among {', '.join(_NAMES)} and a measure "
                 f"among {', '.join(MEASURES)}"
             )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynaserve.mia import metrics
 from dynaserve.mia.attacks import Attack
-from dynaserve.mia.results import AttackResult
+from dynaserve.mia.results import Access, AttackResult
 from dynaserve.mia.signals import Floats
 
 Mask = NDArray[np.bool_]
@@ -32,16 +32,20 @@ class Reading:
         How the answers were read.
     scores
         (1 + S, n), rounded: equal ones are tied.
+    access
+        What of the answers it came from.
     """
 
     attack: Attack
     view: str
     scores: Floats
+    access: Access
 
     @classmethod
-    def of(cls, attack: Attack, view: str, scores: Floats) -> Reading:
+    def of(cls, attack: Attack, view: str, scores: Floats, access: Access | None = None) -> Reading:
         """Return the scores with their ties mended, model by model."""
-        return cls(attack, view, np.stack([metrics.rounded(one) for one in scores]))
+        mended = np.stack([metrics.rounded(one) for one in scores])
+        return cls(attack, view, mended, access or attack.access)
 
 
 class Judge:
@@ -84,7 +88,7 @@ class Judge:
 
     def result(self, name: str, form: str, reading: Reading) -> AttackResult:
         """Return the numbers of the report."""
-        turned = self._knows_defense and self._learned_auc(reading) < 0.5
+        turned = self._turned(reading)
         scores = -reading.scores if turned else reading.scores
         curve = metrics.roc_curve(scores[0], self._member)
         said, threshold_from = self._decisions(reading.attack, scores, curve)
@@ -96,7 +100,7 @@ class Judge:
         return AttackResult(
             attack=name,
             form=form,
-            access=reading.attack.access,
+            access=reading.access,
             auc=auc,
             auc_interval=spread["auc"],
             balanced_accuracy=max(success, 0.5),
@@ -114,6 +118,14 @@ class Judge:
             view=reading.view,
             roc=curve.points(),
         )
+
+    def auc(self, reading: Reading) -> float:
+        """Return the AUC of `result` alone."""
+        auc = self._target_auc(reading)
+        return 1 - auc if self._turned(reading) else auc
+
+    def _turned(self, reading: Reading) -> bool:
+        return self._knows_defense and self._learned_auc(reading) < 0.5
 
     def _target_auc(self, reading: Reading) -> float:
         return metrics.roc_auc(reading.scores[0], self._member)

@@ -15,7 +15,8 @@ import dynaserve.mia.audit as audit_module
 from dynaserve import DynaNoise, RankTemplate
 from dynaserve.defenses import Undefended
 from dynaserve.mia import audit, metrics
-from dynaserve.mia.attacks import ATTACKS, PAPER_ATTACKS
+from dynaserve.mia.attacks import ATTACKS, LABEL_BEST, PAPER_ATTACKS
+from dynaserve.mia.peers.simple import TopOne
 
 N, K, S = 640, 5, 6
 
@@ -73,7 +74,8 @@ def test_without_a_defense_after_is_before(arrays: dict[str, Any]) -> None:
     found = audit(**arrays, repeats=(1, 10), bootstrap=20)
     assert found.attacks == found.attacks_before
     assert (found.accuracy_after, found.midput) == (found.accuracy_before, 0)
-    assert set(found.attacks) == {*ATTACKS, *(f"{name}@10" for name in ATTACKS)}
+    names = [*ATTACKS, LABEL_BEST]
+    assert set(found.attacks) == {*names, *(f"{name}@10" for name in names)}
     assert found.attacks["lira_online"].auc > found.attacks["loss"].auc + 0.02
     assert found.defense == Undefended().describe()
 
@@ -111,6 +113,35 @@ def test_a_model_that_does_not_know_its_members_leaks_nothing() -> None:
     for one in found.attacks.values():
         assert one.auc == pytest.approx(0.5, abs=0.07), one.name
     assert found.worst.auc < 0.57
+
+
+def test_which_wrong_label_comes_is_part_of_what_the_label_gives_away() -> None:
+    rng = np.random.default_rng(1)
+    member, sets = np.arange(N) < N // 2, rng.random((S, N)).argsort(axis=0) < S // 2
+    logits = [np.eye(K)[np.where(one, 1, 2)] for one in (member, *sets)]
+    found = audit(
+        logits[0],
+        np.zeros(N, int),  # always wrong: whether a label is right says nothing
+        member,
+        shadow_logits=np.stack(logits[1:]),
+        shadow_member=sets,
+        bootstrap=0,
+        repeats=(1,),
+    )
+    assert found.attacks["label_lira"].auc == 0.5
+    assert found.attacks["label_best"].auc == found.leak["1"].floor == 1.0
+    assert found.attacks["label_best"].view == "shadow on the label"
+    assert found.leak["1"].scores_add == 0
+
+
+def test_labels_alone_add_nothing_to_labels(arrays: dict[str, Any]) -> None:
+    found = audit(**arrays, **near(arrays, spread=2.0), defense=TopOne(), bootstrap=0)
+    assert found.leak["1"].scores_add == 0
+    assert found.leak["near6"].scores_add == pytest.approx(0, abs=0.003)
+    assert found.leak["near6"].floor > found.attacks["label_lira@near6"].auc - 1e-9
+    # The floor is that of the model, whatever is released on top of its labels.
+    assert found.attacks_before["label_best"] == found.attacks["label_best"]
+    assert found.attacks_before["label_best@near6"] == found.attacks["label_best@near6"]
 
 
 def test_rank_template_leaves_little_above_the_floor(arrays: dict[str, Any]) -> None:
@@ -152,7 +183,7 @@ def test_the_paper_sees_a_defense_that_the_adaptive_attacker_does_not(
         after, before = adaptive.attacks[name], adaptive.attacks_before[name]
         assert after.auc == pytest.approx(before.auc, abs=0.02)
     assert abs(adaptive.midput) < 0.02
-    assert set(paper.attacks) == set(ATTACKS)
+    assert set(paper.attacks) == {*ATTACKS, LABEL_BEST}
     assert any("the paper's protocol" in line for line in paper.not_tested)
 
 
@@ -207,7 +238,7 @@ def test_without_shadows_what_is_missing_is_said(arrays: dict[str, Any]) -> None
     found = audit(**bare, bootstrap=0)
     assert set(found.attacks) == {
         f"{name}{form}"
-        for name in ("gap", "confidence", "loss", "entropy", "modified_entropy")
+        for name in ("gap", "confidence", "loss", "entropy", "modified_entropy", LABEL_BEST)
         for form in ("", "@10", "@100")
     }
     assert {one.threshold_from for one in found.attacks.values()} == {"target"}

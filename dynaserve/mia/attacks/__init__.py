@@ -11,7 +11,7 @@ from dynaserve.mia.attacks.lira import LabelLira, LabelLiraGaussian, LiraOffline
 from dynaserve.mia.attacks.rmia import RmiaOffline, RmiaOnline
 from dynaserve.mia.attacks.thresholds import Confidence, Entropy, Gap, Loss, ModifiedEntropy
 
-__all__ = ["ATTACKS", "PAPER_ATTACKS", "Attack", "Evidence", "References"]
+__all__ = ["ATTACKS", "LABEL_BEST", "PAPER_ATTACKS", "Attack", "Evidence", "References"]
 
 _TEMPERATURES = (1.0, 3.0, 10.0)
 
@@ -34,6 +34,10 @@ ATTACKS: dict[str, tuple[Attack, ...]] = {
     "boosted": (Boosted(),),
 }
 """Name -> variants, of which the one that does best on the shadows is used; costly ones last."""
+
+LABEL_BEST = "label_best"
+"""Name of the best of all attacks on the bare labels: they then see 1 for each answer's top
+class and 0 for the rest, averaged over the answers. What is left is what no scores explain."""
 
 PAPER_ATTACKS = ("confidence", "loss", "shadow", "lira_online", "entropy", "modified_entropy")
 """The six of the DynaNoise paper, over which MIDPUT is a mean."""

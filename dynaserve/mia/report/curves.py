@@ -27,9 +27,9 @@ FAMILIES = {
     "boosted": ("boosted",),
     "shadow": ("shadow",),
     "threshold": ("confidence", "loss", "entropy", "modified_entropy"),
-    "label": ("gap", "label_lira"),
+    "label": ("gap", "label_lira", "label_best"),
 }
-"""Of each only the strongest is drawn: fourteen curves would hide one another."""
+"""Of each only the strongest is drawn: all curves would hide one another."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ _CLEAR = 0.02
 _TITLES = {
     "gap": "Label right or wrong",
     "label_lira": "LiRA on the label alone",
+    "label_best": "Best on the label alone",
     "confidence": "Confidence",
     "loss": "Loss",
     "entropy": "Entropy",

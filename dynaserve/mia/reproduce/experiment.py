@@ -17,7 +17,7 @@ import numpy as np
 
 from dynaserve._version import __version__
 from dynaserve.mia.architectures import recipe
-from dynaserve.mia.audit import audit_data
+from dynaserve.mia.audit import measure_data
 from dynaserve.mia.datasets import Dataset, Population, load
 from dynaserve.mia.metrics import calibration_error_by_chance
 from dynaserve.mia.peers import PEERS, TRAINING_CHOICES
@@ -173,17 +173,16 @@ def _attacked(setup: Setup, one: Contender, size: str) -> Row:
     plain = _trained(setup, PLAIN, None)
     run = plain if one.training == PLAIN else _trained(setup, one.training, size)
     defense, seed = one.defense(run, setup.seed), setup.attack_seed
-    adaptive = audit_data(
+    adaptive = measure_data(
         run.audit_data([] if one.slow else [size]),
         defense=defense,
         shadow_defenses=one.shadow_defenses(run, setup.seed),
         repeats=REPEATS,
         seed=seed,
-        bootstrap=0,
     )
     # The paper's attackers learned on models that nobody defended, not even in training.
     unaware = replace(plain.audit_data([]), logits=run.logits)
-    paper = audit_data(unaware, defense=defense, protocol="paper", seed=seed, bootstrap=0)
+    paper = measure_data(unaware, defense=defense, protocol="paper", seed=seed)
     return Row.of(one.name, adaptive, paper)
 
 

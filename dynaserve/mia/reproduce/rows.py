@@ -13,9 +13,10 @@ from typing import Any
 
 from dynaserve.atomic import replace_file
 from dynaserve.mia import metrics
+from dynaserve.mia.attackers import Measured
 from dynaserve.mia.attacks import PAPER_ATTACKS
 from dynaserve.mia.reproduce.published import FOUR
-from dynaserve.mia.results import ONE_QUERY, AttackResult, Audit
+from dynaserve.mia.results import AttackResult
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Row:
     success
         Attack -> balanced accuracy, adaptive attackers, the strongest form of asking.
     auc
-        Attack -> AUC of one query, adaptive attackers.
+        `AttackResult.name` -> AUC, adaptive attackers.
     paper_accuracy
         As in the paper's protocol: one fresh answer for each non-member.
     paper_success
@@ -62,20 +63,20 @@ class Row:
     paper_success: dict[str, float]
 
     @classmethod
-    def of(cls, name: str, adaptive: Audit, paper: Audit) -> Row:
-        """Return the row of a contender's two audits."""
+    def of(cls, name: str, adaptive: Measured, paper: Measured) -> Row:
+        """Return the row of a contender, by the attackers of either protocol."""
         return cls(
             name=name,
-            accuracy=adaptive.accuracy_after,
-            member_accuracy=adaptive.member_accuracy_after,
-            calibration_error=adaptive.calibration_error_after,
+            accuracy=adaptive.accuracy,
+            member_accuracy=adaptive.member_accuracy,
+            calibration_error=adaptive.calibration_error,
             exposures={
                 form: Exposure(leak.floor, leak.total, leak.total_attack)
                 for form, leak in adaptive.leak.items()
             },
             success=_strongest(adaptive.attacks),
-            auc={r.attack: r.auc for r in adaptive.attacks.values() if r.form == ONE_QUERY},
-            paper_accuracy=paper.accuracy_after,
+            auc={name: result.auc for name, result in adaptive.attacks.items()},
+            paper_accuracy=paper.accuracy,
             paper_success=_strongest(paper.attacks),
         )
 

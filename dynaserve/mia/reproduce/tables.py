@@ -88,9 +88,10 @@ def differences(ours: str) -> list[str]:
         "undone; repeats and near-duplicates are averaged; the best of 14 attacks counts. "
         "Near-duplicates have the jitter of a sweep that tells most without a defense; MemGuard, "
         "which optimizes each answer, would take hours for them.",
-        "label, 1 and label, near50: the best attack that reads the bare label: the floor of any "
-        "defense after training. MIDPUT: mean over attacks of the fall in balanced accuracy, "
-        "minus the fall in accuracy; over 6 attacks above, over the paper's 4 below.",
+        "label, 1 and label, near50: the best of the same attacks if each answer were its bare "
+        "label: the floor of any defense after training. MIDPUT: mean over attacks of the fall in "
+        "balanced accuracy, minus the fall in accuracy; over 6 attacks above, over the paper's 4 "
+        "below.",
         "Peers with settings of their papers where these served several data sets, else scaled "
         "(RelaxLoss holds the loss at .3 log k, SELENA has 10 sub-models instead of 25): not "
         "tuned for this data.",
