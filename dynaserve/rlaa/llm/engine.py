@@ -21,6 +21,9 @@ from llama_cpp.llama_grammar import LlamaGrammar
 
 from dynaserve.rlaa.llm.cancellation import is_cancelled
 from dynaserve.rlaa.llm.chat import ChatFormat
+from dynaserve.rlaa.llm.context import Context
+from dynaserve.rlaa.llm.lookup import Lookup
+from dynaserve.rlaa.llm.sampler import Sampler
 
 _SEEDS = 2**32 - 1
 """llama.cpp takes the seed 2**32 - 1 for "draw one"."""
@@ -72,6 +75,7 @@ class Engine:
         llama_cpp.llama_set_abort_callback(self._llama.ctx, _ABORT, None)
         self._vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
         self.context: int = self._llama.n_ctx()
+        self._context = Context(self._llama.ctx)
         self.chat = ChatFormat(self._template(), self.tokens)
 
     def tokens(self, text: str, control: bool = False) -> list[int]:
@@ -96,25 +100,44 @@ class Engine:
     ) -> Iterator[int]:
         """Yield the answer's tokens, up to the end of the turn.
 
-        What the prompt shares with what was computed last is not computed again.
+        What the prompt shares with what was computed last is not computed again. What the answer
+        may copy is computed ahead; it is drawn from the same logits as if it had not been.
 
         Raises
         ------
         RuntimeError
             If the computation was stopped or failed.
+        ValueError
+            If the schema cannot be made into a grammar.
         """
-        self._llama.set_seed(seed % _SEEDS)
-        for token in self._llama.generate(
-            prompt,
-            temp=temperature,
+        sampler = Sampler(
+            self._vocabulary,
+            temperature=temperature,
             top_p=top_p,
-            top_k=0,
-            min_p=0.0,
-            grammar=None if schema is None else self._grammar(json.dumps(schema)),
-        ):
+            seed=seed % _SEEDS,
+            grammar=None if schema is None else _grammar(json.dumps(schema)),
+        )
+        try:
+            yield from self._answer(prompt, sampler)
+        finally:
+            sampler.close()
+
+    def _answer(self, prompt: list[int], sampler: Sampler) -> Iterator[int]:
+        lookup, said, guessed = Lookup(prompt), list(prompt), list[int]()
+        self._context.compute(said)
+        while True:
+            # Rows are counted from the end: that of a token lies before those of the guesses.
+            token = sampler.draw(self._context.handle, -1 - len(guessed))
             if llama_cpp.llama_vocab_is_eog(self._vocabulary, token):
                 return
+            said.append(token)
+            lookup.add(token)
             yield token
+            if guessed and guessed[0] == token:
+                del guessed[0]
+                continue
+            guessed = lookup.guess()[: self.context - len(said)]
+            self._context.compute(said + guessed, asked=1 + len(guessed))
 
     def logits(self, prompt: list[int]) -> npt.NDArray[np.float32]:
         """Return the logits of what comes next, one for each entry of the vocabulary.
@@ -124,16 +147,17 @@ class Engine:
         RuntimeError
             If the computation was stopped or failed.
         """
-        next(self._llama.generate(prompt, temp=0.0))
-        row = llama_cpp.llama_get_logits_ith(self._llama.ctx, -1)
+        self._context.compute(prompt)
+        row = llama_cpp.llama_get_logits_ith(self._context.handle, -1)
         return np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).copy()
 
     def forget(self) -> None:
         """Compute the next prompt from its first token on."""
-        self._llama.reset()
+        self._context.forget()
 
     def close(self) -> None:
         """Free context and weights."""
+        self._context.close()
         self._llama.close()
 
     def _template(self) -> Any:
@@ -154,20 +178,12 @@ class Engine:
         spelling: bytes = llama_cpp.llama_vocab_get_text(self._vocabulary, token)
         return spelling.decode("utf-8")
 
-    def _grammar(self, schema: str) -> LlamaGrammar:
-        """Never by ``response_format``, which ignores a schema that it cannot convert."""
-        grammar = _converted(schema)
-        rules, root = grammar._grammar.encode(), grammar._root.encode()
-        sampler = llama_cpp.llama_sampler_init_grammar(self._vocabulary, rules, root)
-        if not sampler:  # generating by it would be a crash
-            raise ValueError("schema: llama.cpp cannot read the grammar made of it")
-        llama_cpp.llama_sampler_free(sampler)
-        return grammar
-
 
 @lru_cache(maxsize=64)
-def _converted(schema: str) -> LlamaGrammar:
+def _grammar(schema: str) -> tuple[str, str]:
+    """Return rules and root; never ``response_format``, which ignores what it cannot convert."""
     try:
-        return LlamaGrammar.from_json_schema(schema, verbose=False)
+        grammar = LlamaGrammar.from_json_schema(schema, verbose=False)
     except Exception as error:  # of many kinds, assertions among them
         raise ValueError("schema: no grammar can be made of it") from error
+    return grammar._grammar, grammar._root

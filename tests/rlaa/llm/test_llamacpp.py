@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from llama_cpp import Llama
 
 from dynaserve.rlaa.llm import (
     CancelledError,
@@ -20,6 +21,8 @@ from dynaserve.rlaa.llm import (
     TooLongError,
     cancellable,
 )
+from dynaserve.rlaa.llm.context import Context
+from dynaserve.rlaa.llm.lookup import Lookup
 
 ASK = [Message("system", "You answer in JSON."), Message("user", "Name a colour and a number.")]
 SCHEMA = {
@@ -212,21 +215,99 @@ def test_threads_get_what_they_asked_for(llm: LlamaCppLLM) -> None:
     assert together == alone
 
 
+def counted(context: Context, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that takes in how many tokens each step computes."""
+    computed: list[int] = []
+    decode = context._decode
+
+    def counting(part: list[int], start: int, first_asked: int) -> None:
+        computed.append(len(part))
+        decode(part, start, first_asked)
+
+    monkeypatch.setattr(context, "_decode", counting)
+    return computed
+
+
+def test_the_likeliest_tokens_are_those_that_llama_cpp_itself_takes(small_model: Path) -> None:
+    asked = [Message("user", "Say the alphabet, one letter a line.")]
+    with LlamaCppLLM(small_model, context=512, threads=1) as llm:
+        ours = llm.complete(asked, max_tokens=60)
+    theirs = Llama(str(small_model), n_ctx=512, n_threads=1, verbose=False)
+    reply = theirs.create_chat_completion(
+        [{"role": "user", "content": asked[0].content}], temperature=0.0, max_tokens=60
+    )
+    theirs.close()
+    assert ours.text == reply["choices"][0]["message"]["content"]  # type: ignore[index]
+
+
+def test_what_is_copied_is_computed_ahead_and_comes_out_the_same(
+    llm: LlamaCppLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "Maria lives in Porto and works as a nurse. Maria likes to run along the river."
+    asked = [Message("user", f"Copy this text three times, word for word:\n{words}")]
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    assert llm._engine is not None
+
+    def answered() -> tuple[str, list[int]]:
+        llm._engine.forget()
+        with monkeypatch.context() as patch:
+            computed = counted(llm._engine._context, patch)
+            text = llm.complete(asked, schema=schema, max_tokens=80).text
+        return text, computed[1:]
+
+    ahead, few = answered()
+    monkeypatch.setattr(Lookup, "guess", lambda _self: [])
+    one_by_one, many = answered()
+    assert ahead == one_by_one
+    assert set(many) == {1}
+    assert len(few) < 0.7 * len(many)
+
+
+def test_a_grammar_is_kept_to_where_the_model_would_rather_not(llm: LlamaCppLLM) -> None:
+    schema = {"enum": ["zyx", "zyxwvut"]}
+    answers = {
+        llm.complete([Message("user", "Hello!")], schema=schema, temperature=1.5, seed=seed).text
+        for seed in range(8)
+    }
+    assert answers <= {'"zyx"', '"zyxwvut"'}
+
+
+def test_draws_have_the_models_own_frequencies(llm: LlamaCppLLM) -> None:
+    asked = [Message("user", "Yes or no?")]
+    schema = {"enum": ["Yes", "No"]}
+    said = [
+        llm.complete(asked, schema=schema, temperature=1.0, top_p=1.0, seed=seed).text
+        for seed in range(150)
+    ]
+    assert llm._engine is not None
+    prompt = llm._engine.chat.prompt(asked) + llm._engine.tokens('"')
+    logits = llm._engine.logits(prompt)
+    # However a token spells it: all beginnings of the words that the grammar allows.
+    pieces = [llm._engine.text([token]) for token in range(len(logits))]
+    weight = {
+        word: sum(
+            float(np.exp(logits[t] - logits.max()))
+            for t, piece in enumerate(pieces)
+            if piece and (word + '"').startswith(piece)
+        )
+        for word in ("Yes", "No")
+    }
+    share = weight["Yes"] / sum(weight.values())
+    found = said.count('"Yes"') / len(said)
+    assert abs(found - share) < 4 * math.sqrt(share * (1 - share) / len(said)) + 0.01
+
+
 def test_with_reuse_only_what_differs_is_computed(
     llm: LlamaCppLLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = llm._engine
     assert engine is not None
-    computed: list[int] = []
-    evaluate = engine._llama.eval
-    monkeypatch.setattr(
-        engine._llama, "eval", lambda tokens: (computed.append(len(tokens)), evaluate(tokens))
-    )
+    computed = counted(engine._context, monkeypatch)
     document = "The quick brown fox jumps over the lazy dog. " * 20
     llm.score([Message("user", f"{document}\nFirst task.")], GRADES)
     llm.score([Message("user", f"{document}\nSecond one.")], GRADES)
     assert computed[0] > 200
-    assert computed[1] < 20
+    assert sum(computed[1:]) < 20
 
 
 def test_without_reuse_an_answer_depends_on_the_prompt_alone(small_model: Path) -> None:
