@@ -4,10 +4,12 @@ python -m benchmarks.anonymizer_speed                       # SmolLM2-135M of ll
 python -m benchmarks.anonymizer_speed --model FILE --texts 1
 
 The plain loop is the paper's as published: attack, arbitrate and rewrite are a generation each,
-in every one of three rounds, and every prompt is computed from its first token on. Ours scores
-instead of generating grades, edits instead of rewriting, attacks anew only what changed, stops
-when nothing is left, and reuses what prompts share; one more row each shows what is left of that
-without the reuse, and for rewriting.
+in every one of three rounds, by llama-cpp-python as it comes, with the same prompts, grammars and
+threads; every prompt is computed from its first token on. The second row is that loop by our
+engine, which asks the grammar only about the token drawn and computes ahead what an answer
+copies. Ours scores instead of generating grades, edits instead of rewriting, attacks anew only
+what changed, stops when nothing is left, and reuses what prompts share; one more row each shows
+what is left of that without the reuse, and for rewriting.
 
 The model computes and the built-in engine decides, for all alike: what a model as small as that
 answers is noise, and a loop led by noise ends anywhere. So a row times the work that a model has
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +32,7 @@ from typing import Any, Literal
 from dynaserve.rlaa import Anonymizer
 from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.llm import LLM, Completion, LlamaCppLLM, Message
+from dynaserve.rlaa.llm.cores import physical_cores
 from dynaserve.rlaa.model_roles import (
     ModelArbitrator,
     ModelAttacker,
@@ -39,7 +43,7 @@ from dynaserve.rlaa.records import ATTRIBUTES, Edit, Judgement, Leak
 from dynaserve.rlaa.roles import RoleError
 from dynaserve.rlaa.spans import apply, find_mentions
 
-ROUNDS = 3
+ROUNDS, CONTEXT = 3, 4096
 TEXTS = (
     "I'm 34 and work as a nurse at a hospital in Porto. My wife says I should cut down the night "
     "shifts, but with rents going up like that and the little one starting school in autumn we "
@@ -51,6 +55,61 @@ TEXTS = (
     "husband and I have looked at thirty of them since March. You can reach me at "
     "jo.marsh@example.org if you know of one, but I turn 29 next week and feel much older by now.",
 )
+
+
+class Stock:
+    """A model through llama-cpp-python alone, for the plain loop."""
+
+    def __init__(self, model: Path, context: int, threads: int) -> None:
+        from llama_cpp import Llama  # noqa: PLC0415 - anonymize extra
+
+        self._llama = Llama(
+            str(model),
+            n_ctx=context,
+            n_threads=threads,
+            n_threads_batch=threads,
+            verbose=False,
+        )
+        self.context = context
+
+    def __enter__(self) -> Stock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._llama.close()
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has."""
+        return len(self._llama.tokenize(text.encode(), add_bos=False))
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
+        top_p: float = 0.9,
+        max_tokens: int = 512,
+        seed: int = 0,
+    ) -> Completion:
+        """Return the model's answer, its prompt computed anew."""
+        from llama_cpp import LlamaGrammar  # noqa: PLC0415 - anonymize extra
+
+        self._llama.reset()
+        reply: Any = self._llama.create_chat_completion(
+            [{"role": one.role, "content": one.content} for one in messages],
+            grammar=LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False),
+            temperature=temperature,
+            top_p=top_p,
+            max_tokens=max_tokens,
+            seed=seed,
+        )
+        choice = reply["choices"][0]
+        return Completion(choice["message"]["content"], choice["finish_reason"] == "stop")
+
+    def score(self, messages: Sequence[Message], options: Sequence[str]) -> list[float]:
+        """Refuse: the plain loop writes its grades."""
+        raise NotImplementedError
 
 
 class Counting:
@@ -140,6 +199,13 @@ class Variant:
     name: str
     reuse: bool
     run: Callable[[Counting, str], None]
+    stock: bool = False
+
+    def load(self, model: Path, threads: int) -> LlamaCppLLM | Stock:
+        """Return the model, for a ``with``."""
+        if self.stock:
+            return Stock(model, CONTEXT, threads)
+        return LlamaCppLLM(model, context=CONTEXT, threads=threads, reuse=self.reuse)
 
 
 def plain(llm: Counting, text: str) -> None:
@@ -178,7 +244,8 @@ def rewriting(llm: Counting, text: str) -> None:
 
 
 VARIANTS = (
-    Variant("plain", False, plain),
+    Variant("plain", False, plain, stock=True),
+    Variant("plain, our engine", False, plain),
     Variant("ours, edit, no reuse", False, editing),
     Variant("ours, edit", True, editing),
     Variant("ours, rewrite", True, rewriting),
@@ -216,7 +283,7 @@ def main() -> None:
     )
     first = math.nan
     for variant in VARIANTS:
-        with LlamaCppLLM(model, threads=arguments.threads, reuse=variant.reuse) as llm:
+        with variant.load(model, arguments.threads or physical_cores()) as llm:
             counting = Counting(llm)
             started = time.perf_counter()
             for text in texts:
