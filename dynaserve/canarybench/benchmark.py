@@ -8,13 +8,10 @@ patterns are not public; ours are in `corpus`, `canaries` and `redaction`.
 from __future__ import annotations
 
 import math
-import multiprocessing
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from dynaserve.canarybench.audit import Auditor
 from dynaserve.canarybench.clustering import cluster
@@ -23,6 +20,7 @@ from dynaserve.canarybench.pipeline import K_MIN, prepare
 from dynaserve.canarybench.planting import plant
 from dynaserve.canarybench.rates import Rate
 from dynaserve.canarybench.summarizers import SUMMARIZERS
+from dynaserve.processes import worker_pool
 from dynaserve.redaction import redact
 
 CONVERSATIONS = 3000
@@ -175,9 +173,7 @@ def _mapped(
     if min(jobs, len(seeds)) <= 1:
         yield from map(one, seeds)
         return
-    # A fork would copy locks that the threads of numerical libraries hold.
-    context: Any = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(seeds)), mp_context=context) as pool:
+    with worker_pool(min(jobs, len(seeds))) as pool:
         yield from pool.map(one, seeds)
 
 

@@ -6,9 +6,8 @@ how often it was interrupted or in how many processes it ran.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from dynaserve.mia.shadows.queries import Jitter, random_inputs, size_name
 from dynaserve.mia.shadows.result import ShadowRun
 from dynaserve.mia.shadows.store import Scores, ShadowStore
 from dynaserve.mia.shadows.trainer import Model, Trainer
+from dynaserve.processes import worker_pool
 
 _RANDOM_INPUTS = 2000
 
@@ -178,11 +178,7 @@ def _trained(task: _Task, missing: Sequence[int], workers: int) -> Iterator[tupl
         for index in missing:
             yield index, task.train(index)
         return
-    # A forked process would inherit torch's threads in an unknown state.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_remember, initargs=(task,)
-    ) as pool:
+    with worker_pool(workers, _remember, task) as pool:
         futures = {pool.submit(_train_remembered, index): index for index in missing}
         try:
             for future in as_completed(futures):
