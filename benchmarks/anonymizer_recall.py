@@ -31,7 +31,7 @@ from dynaserve.rlaa.evaluation.scoring import score
 from dynaserve.rlaa.records import ATTRIBUTES, Edit, Leak, Level
 from dynaserve.rlaa.spans import Folded, apply
 
-ENGINE = EmbeddedEngine()
+ENGINE = EmbeddedEngine(year=2024)
 ACTIONABLE = {Level.HIGH, Level.MED}
 DIRECT = (
     "STREET_ADDRESS", "ADDRESS", "CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "ZIP_CODE",

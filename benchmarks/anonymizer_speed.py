@@ -63,7 +63,7 @@ class Stock:
     def __init__(self, model: Path, context: int, threads: int) -> None:
         from llama_cpp import Llama  # noqa: PLC0415 - anonymize extra
 
-        self._llama = Llama(
+        self._llama: Any = Llama(
             str(model),
             n_ctx=context,
             n_threads=threads,
@@ -93,10 +93,10 @@ class Stock:
         seed: int = 0,
     ) -> Completion:
         """Return the model's answer, its prompt computed anew."""
-        from llama_cpp import LlamaGrammar  # noqa: PLC0415 - anonymize extra
+        from llama_cpp.llama_grammar import LlamaGrammar  # noqa: PLC0415 - anonymize extra
 
         self._llama.reset()
-        reply: Any = self._llama.create_chat_completion(
+        reply = self._llama.create_chat_completion(
             [{"role": one.role, "content": one.content} for one in messages],
             grammar=LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False),
             temperature=temperature,

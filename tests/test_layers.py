@@ -12,7 +12,17 @@ import dynaserve
 
 ROOT = Path(dynaserve.__file__).parent
 
-BASE = {"_core", "_version", "atomic", "keyfile", "npz", "processes", "redaction", "state", "tables"}
+BASE = {
+    "_core",
+    "_version",
+    "atomic",
+    "keyfile",
+    "npz",
+    "processes",
+    "redaction",
+    "state",
+    "tables",
+}
 DEFENSES = BASE | {"defenses", "__init__"}
 MIDDLE = DEFENSES | {"mia", "rlaa", "canarybench"}
 MAY_IMPORT: dict[str, set[str]] = {

@@ -31,6 +31,13 @@ class Actionable(str, Enum):
     HIGH_MED = "high+med"
 
 
+class Grades(str, Enum):
+    """How a model grades leaks."""
+
+    SCORE = "score"
+    GENERATE = "generate"
+
+
 class Holds(str, Enum):
     """What the input is."""
 
@@ -101,6 +108,17 @@ def anonymize(
     actionable: Annotated[
         Actionable, typer.Option(help="Grades that are acted on.")
     ] = Actionable.HIGH_MED,
+    grades: Annotated[
+        Grades,
+        typer.Option(
+            help="How a model grades leaks: by the probabilities of the grades, or by writing "
+            "them, for a server that lists no probabilities."
+        ),
+    ] = Grades.SCORE,
+    attack_tokens: Annotated[
+        int,
+        typer.Option(min=1, help="Room for a model's reply as attacker, in tokens of --context."),
+    ] = 1024,
     max_mrs: Annotated[
         float | None,
         typer.Option("--lambda", min=0, help="Most utility that a unit of privacy may cost."),
@@ -129,13 +147,14 @@ def anonymize(
 ) -> None:
     """Take out of a text what gives away who wrote it.
 
-    What cannot be made releasable is withheld: then the exit code is 1. It is 5 if there is
-    nothing to do.
+    What cannot be made releasable is withheld: then the exit code is 1. It is 2 if something
+    cannot be used, read or written, and 5 if there is nothing to do.
     """
     with user_input():
         from dynaserve.cli.anonymize_lines import anonymize_lines  # noqa: PLC0415
         from dynaserve.cli.anonymize_records import Fields  # noqa: PLC0415
         from dynaserve.cli.anonymize_text import anonymize_text  # noqa: PLC0415
+        from dynaserve.cli.anonymize_writing import require_stdout  # noqa: PLC0415
         from dynaserve.cli.anonymizing import Files, Shown  # noqa: PLC0415 - all for a light start
         from dynaserve.serving.settings import (  # noqa: PLC0415
             AnonymizationSettings,
@@ -143,6 +162,8 @@ def anonymize(
         )
 
         files = Files(source, output, trace, force=force)
+        if output is None:
+            require_stdout()
         files.require_apart(consistent)
         settings = AnonymizationSettings(
             model=model,
@@ -152,6 +173,8 @@ def anonymize(
             mode=mode.value,
             attributes=attribute_names(attributes),
             actionable=actionable.value,
+            grades=grades.value,
+            attack_tokens=attack_tokens,
             max_mrs=max_mrs,
             max_rounds=max_rounds,
             consistent=None if consistent is None else str(consistent),

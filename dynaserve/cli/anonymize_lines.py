@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -12,6 +11,7 @@ import typer
 
 from dynaserve.cli.anonymize_output import Output, making_of, opened
 from dynaserve.cli.anonymize_records import Fields, read_records
+from dynaserve.cli.anonymize_writing import to_stdout
 from dynaserve.cli.anonymizing import Files, Shown, working
 from dynaserve.cli.outcome import user_input
 from dynaserve.cli.progress import progress_bar
@@ -25,7 +25,7 @@ def anonymize_lines(
     with ExitStack() as stack:
         with user_input():
             records = read_records(files.read(), files.name, fields)
-            output = Output(sys.stdout.buffer, fields.line)
+            output = Output(to_stdout, fields.line)
             if files.output is not None:
                 making = making_of(settings, fields)
                 output = stack.enter_context(
@@ -35,6 +35,7 @@ def anonymize_lines(
         console = shown.console(on_terminal=False)
         resumes = files.output is not None and not files.force
         work = stack.enter_context(working(settings, files, console, resumes=resumes))
+        output.clear()
         progress = stack.enter_context(progress_bar(quiet=console is not None or shown.as_json))
         for number, record in enumerate(to_do, 1):
             output.add(record, work.run(record.text, record.id))
@@ -47,11 +48,11 @@ def anonymize_lines(
         "statuses": dict(sorted(work.statuses.items())),
         "withheld": withheld,
     }
-    # Standard output is for the lines, if they go there.
-    typer.echo(
-        json.dumps(totals) if shown.as_json else prose(totals),
-        err=not (shown.as_json and files.output),
-    )
+    said = json.dumps(totals) if shown.as_json else prose(totals)
+    if shown.as_json and files.output is not None:
+        to_stdout(f"{said}\n".encode())
+    else:  # standard output is for the lines, if they go there
+        typer.echo(said, err=True)
     return withheld > 0
 
 

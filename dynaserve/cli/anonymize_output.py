@@ -3,7 +3,8 @@
 A line says by which configuration it was made, so that one file never holds the work of two, and
 of which text, as a keyed hash: a text that has changed is not taken for done, and whoever reads
 the output cannot use the hash to test guesses at what stood there. What is withheld has its line
-too, without its text. Nothing but what an own line starts with is ever cut off a file.
+too, without its text. Nothing but what an own line starts with is ever cut off a file. What is no
+plain file, such as a pipe, is written to and never read.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from io import RawIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dynaserve._version import __version__
 from dynaserve.cli.anonymize_records import Fields, Record, parse
+from dynaserve.cli.anonymize_writing import Write, appending
 from dynaserve.keyfile import KeyFile
 from dynaserve.rlaa.records import Result
 from dynaserve.serving.anonymizers import pseudonyms_of
 from dynaserve.serving.settings import AnonymizationSettings
 from dynaserve.state import state_directory
+
+GOES_ON = "what is done is kept: the same command goes on with it"
 
 
 @dataclass(frozen=True)
@@ -74,23 +80,25 @@ class Output:
 
     Attributes
     ----------
-    file
-        Where they go.
+    write
+        Takes them to where they go.
     line
         Makes one, of a text and what came of it.
     done
         What an earlier run wrote, by id.
+    clear
+        Takes away what is not gone on with; to be called once nothing else can go wrong.
     """
 
-    file: IO[bytes]
+    write: Write
     line: Callable[[Record, Result], dict[str, Any]]
     done: Mapping[str | int, Earlier] = field(default_factory=dict)
+    clear: Callable[[], object] = lambda: None
 
     def add(self, record: Record, result: Result) -> None:
         """Append a line; a crash leaves it whole or to be repaired."""
         line = json.dumps(self.line(record, result), ensure_ascii=False)
-        self.file.write(line.encode() + b"\n")
-        self.file.flush()
+        self.write(line.encode() + b"\n")
 
 
 @contextmanager
@@ -99,25 +107,29 @@ def opened(
 ) -> Iterator[Output]:
     """Open a file to go on with, or to start ``anew``; one run at a time may.
 
+    What is there stays until `Output.clear`.
+
     Raises
     ------
     ValueError
         It was not made by this command with this configuration and of these texts, or another
         run writes to it. The file stays as it was.
     """
-    with path.open("a+b") as file:
+    if path.exists() and not path.is_file():
+        with path.open("wb", buffering=0) as stream:
+            yield Output(appending(stream, path, "name a file"), making.line)
+        return
+    with path.open("a+b", buffering=0) as file:
         lock(file, path)
-        if anew:
-            file.truncate(0)
-        whole, rest = parted(file)
+        whole, rest = (b"", b"") if anew else parted(file)
         done = dict(earlier(whole, str(path), making))
         require_own(rest, making.opening, path)
         require_unchanged(records, done, making, path)
-        file.truncate(len(whole))
-        yield Output(file, making.line, done)
+        clear = partial(file.truncate, len(whole))
+        yield Output(appending(file, path, GOES_ON), making.line, done, clear)
 
 
-def lock(file: IO[bytes], path: Path) -> None:
+def lock(file: RawIOBase, path: Path) -> None:
     """Keep other runs away from a file for as long as it is open."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,7 +137,7 @@ def lock(file: IO[bytes], path: Path) -> None:
         raise ValueError(f"{path}: another run writes to it") from None
 
 
-def parted(file: IO[bytes]) -> tuple[bytes, bytes]:
+def parted(file: RawIOBase) -> tuple[bytes, bytes]:
     """Return the whole lines of a file, and what comes after them."""
     file.seek(0)
     content = file.read()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynaserve.rlaa.records import Result
-from dynaserve.serving.anonymized import reason, text_of
+from dynaserve.serving.anonymized import text_of
+from dynaserve.serving.single_keys import TwiceError, single_keys
 
 RESERVED = {"status", "reason", "config", "digest"}
 
@@ -39,7 +40,7 @@ class Fields:
         shown = {self.id: record.id, "status": result.status.value}
         if result.releasable:
             return {**shown, self.text: text_of(record.text, result)}
-        return {**shown, "reason": reason(result)}
+        return {**shown, "reason": result.reason}
 
 
 def read_records(content: bytes, name: str, fields: Fields) -> tuple[Record, ...]:
@@ -76,9 +77,11 @@ def read_records(content: bytes, name: str, fields: Fields) -> tuple[Record, ...
 def parse(line: bytes, where: str) -> dict[str, Any]:
     """Return the object on a line."""
     try:
-        document = json.loads(line)
+        document = json.loads(line.decode("utf-8-sig"), object_pairs_hook=single_keys)
+    except TwiceError:
+        raise ValueError(f"{where}: an object holds a key twice") from None
     except (ValueError, RecursionError):
-        raise ValueError(f"{where}: is not JSON") from None
+        raise ValueError(f"{where}: is not JSON in UTF-8") from None
     if not isinstance(document, dict):
         raise ValueError(f"{where}: is not an object")
     return document

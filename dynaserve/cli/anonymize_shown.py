@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynaserve.rlaa.records import Edit, Judgement, Level, Result, Round
-from dynaserve.serving.anonymized import reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +97,7 @@ def ending(result: Result) -> Text:
     if result.releasable:
         left = f", {len(result.residual)} left open" if result.residual else ""
         return Text(f"{status}{left}", style="green")
-    return Text(f"withheld: {status} ({reason(result)})", style="bold red")
+    return Text(f"withheld: {status} ({result.reason})", style="bold red")
 
 
 def clipped(words: str) -> str:

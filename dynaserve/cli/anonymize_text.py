@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
 from pathlib import Path
 
 import typer
 
 from dynaserve.atomic import replace_file
+from dynaserve.cli.anonymize_writing import to_stdout, writing
 from dynaserve.cli.anonymizing import Files, Shown, working
 from dynaserve.cli.outcome import UsageError, user_input
 from dynaserve.rlaa.records import Result
-from dynaserve.serving.anonymized import published, reason, text_of, withheld_because
+from dynaserve.serving.anonymized import published, text_of, withheld_because
 from dynaserve.serving.settings import AnonymizationSettings
 
 
@@ -20,7 +21,7 @@ def anonymize_text(files: Files, settings: AnonymizationSettings, shown: Shown) 
     """Anonymize one text; return whether it is withheld."""
     with user_input():
         text = decoded(files.read(), files.name)
-        clear(files.output, force=files.force)
+        require_free(files.output, force=files.force)
     console = shown.console(on_terminal=True)
     with working(settings, files, console, resumes=False) as work:
         result = work.run(text, files.name)
@@ -28,9 +29,11 @@ def anonymize_text(files: Files, settings: AnonymizationSettings, shown: Shown) 
         write(json.dumps(spoken(text, result), ensure_ascii=False) + "\n", files.output)
     elif result.releasable:
         write(text_of(text, result), files.output)
-    elif console is None:
-        status = result.status.value.replace("_", " ")
-        typer.echo(f"withheld: {status} ({reason(result)}); nothing is written", err=True)
+    else:
+        remove(files.output)
+        if console is None:
+            status = result.status.value.replace("_", " ")
+            typer.echo(f"withheld: {status} ({result.reason}); nothing is written", err=True)
     return not result.releasable
 
 
@@ -47,25 +50,32 @@ def decoded(content: bytes, name: str) -> str:
         raise UsageError(f"{name}: byte {error.start} is not UTF-8; convert the text") from None
 
 
-def clear(output: Path | None, *, force: bool) -> None:
-    """Make way for the output: what an earlier run wrote must not outlive a text withheld now."""
-    if output is None or not output.exists():
+def require_free(output: Path | None, *, force: bool) -> None:
+    """Refuse an output that is there already, unless it may be overwritten, or that cannot be."""
+    if output is None:
         return
     if output.is_dir():
         raise UsageError(f"{output} is a directory; name the file to write in it")
-    if not force:
+    if not os.access(output.resolve().parent, os.W_OK):
+        raise UsageError(f"{output}: there is no directory where it could be written")
+    if output.exists() and not force:
         raise UsageError(f"{output} exists; pass --force to overwrite it")
-    if output.is_file():  # /dev/null is none, and stays
-        output.resolve().unlink()
+
+
+def remove(output: Path | None) -> None:
+    """Make an end of what an earlier run wrote: it must not outlive a text that is withheld now."""
+    if output is not None and output.is_file():  # /dev/null is none, and stays
+        with writing(output, "what an earlier run wrote is still there"):
+            output.resolve().unlink()
 
 
 def write(text: str, output: Path | None) -> None:
-    """Write a text whole, byte for byte."""
+    """Write a text, byte for byte; a file is written whole, or stays as it was."""
     if output is None:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
-    elif output.exists():
-        output.write_bytes(text.encode())
-    else:
-        with user_input():
+        to_stdout(text.encode())
+        return
+    with writing(output, "nothing there has changed"):
+        if output.exists() and not output.is_file():
+            output.write_bytes(text.encode())
+        else:
             replace_file(output.resolve(), text.encode())

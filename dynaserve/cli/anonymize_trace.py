@@ -13,10 +13,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dynaserve._version import __version__
 from dynaserve.cli.anonymize_output import lock, parted, require_own
+from dynaserve.cli.anonymize_writing import Write, appending
 from dynaserve.rlaa.records import Result, Span
 from dynaserve.serving.anonymized import figure, offsets
 
@@ -54,8 +55,8 @@ def _told(value: Any, text: str) -> Any:
 
 
 @contextmanager
-def traced(path: Path | None, *, resumes: bool, force: bool) -> Iterator[IO[bytes] | None]:
-    """Open a trace, to go on with it if the run ``resumes`` one.
+def traced(path: Path | None, *, resumes: bool, force: bool) -> Iterator[Write | None]:
+    """Open a trace to write to, to go on with it if the run ``resumes`` one.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def traced(path: Path | None, *, resumes: bool, force: bool) -> Iterator[IO[byte
             raise ValueError(f"--trace: {path} exists; pass --force to overwrite it")
     how = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
     how |= 0 if resumes else os.O_EXCL
-    with os.fdopen(os.open(path, how, 0o600), "a+b") as file:
+    with os.fdopen(os.open(path, how, 0o600), "a+b", buffering=0) as file:
         _require_plain(os.fstat(file.fileno()), path)
         lock(file, path)
         whole, rest = parted(file)
@@ -81,7 +82,7 @@ def traced(path: Path | None, *, resumes: bool, force: bool) -> Iterator[IO[byte
             require_own(line, OPENING, path)
         os.fchmod(file.fileno(), 0o600)  # it may have been there with another mode
         file.truncate(len(whole))
-        yield file
+        yield appending(file, f"--trace: {path}", "make room, or name another file")
 
 
 def _require_plain(info: os.stat_result, path: Path) -> None:

@@ -10,14 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import typer
 
 from dynaserve.cli.anonymize_shown import show
 from dynaserve.cli.anonymize_trace import entry, traced
+from dynaserve.cli.anonymize_writing import Write
 from dynaserve.cli.outcome import ExitCode, UsageError, user_input
+from dynaserve.cli.written import same_file
 from dynaserve.rlaa.records import Result
 from dynaserve.serving.anonymizers import Runs, make_anonymizers
 from dynaserve.serving.settings import AnonymizationSettings
@@ -25,7 +28,7 @@ from dynaserve.serving.settings import AnonymizationSettings
 if TYPE_CHECKING:
     from rich.console import Console
 
-STDIN = "-"
+DASH, STDIN = "-", "stdin"
 
 
 @dataclass(frozen=True)
@@ -40,25 +43,35 @@ class Files:
     @property
     def name(self) -> str:
         """What the input is called in messages."""
-        return "stdin" if self.source == STDIN else self.source
+        return STDIN if self.source == DASH else self.source
 
     def read(self) -> bytes:
         """Return the input, or end: without one there is nothing to do."""
-        content = (
-            sys.stdin.buffer.read() if self.source == STDIN else Path(self.source).read_bytes()
-        )
+        if self.source != DASH:
+            content = Path(self.source).read_bytes()
+        elif sys.stdin is None:
+            raise UsageError(f"{STDIN}: is closed; name a file to read")
+        else:
+            content = sys.stdin.buffer.read()
         if not content.strip():
             typer.echo("nothing to do: the input is empty", err=True)
             raise typer.Exit(ExitCode.NOTHING_CHECKED)
         return content
 
     def require_apart(self, *others: Path | None) -> None:
-        """Refuse to write to what is read, or to one file twice."""
-        source = None if self.source == STDIN else Path(self.source)
-        paths = [path.resolve() for path in (source, self.output, self.trace, *others) if path]
-        for path in paths:
-            if paths.count(path) > 1:
-                raise UsageError(f"{path} is named twice; name another file to write")
+        """Refuse to write to what is read, or to one file twice, by whichever of its names."""
+        read = _redirected("/dev/stdin") if self.source == DASH else Path(self.source)
+        written = self.output or _redirected("/dev/stdout")
+        files = [path for path in (read, written, self.trace, *others) if path]
+        for one, other in combinations(files, 2):
+            if same_file(one, other):
+                raise UsageError(f"{other} is the same file as {one}; name another file to write")
+
+
+def _redirected(stream: str) -> Path | None:
+    """Return a standard stream if it is a file, which a shell makes it."""
+    path = Path(stream)
+    return path if path.is_file() else None
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ class Anonymizing:
     anonymizer
         What does it.
     trace
-        Where full records go, one line of JSON per text.
+        Takes full records, one line of JSON per text.
     console
         Where changes and leaks are shown.
 
@@ -99,7 +112,7 @@ class Anonymizing:
     """
 
     def __init__(
-        self, anonymizer: Runs, trace: IO[bytes] | None = None, console: Console | None = None
+        self, anonymizer: Runs, trace: Write | None = None, console: Console | None = None
     ) -> None:
         self._anonymizer, self._trace, self._console = anonymizer, trace, console
         self.statuses: Counter[str] = Counter()
@@ -126,8 +139,7 @@ class Anonymizing:
         self.statuses[result.status.value] += 1
         self.withheld += not result.releasable
         if self._trace is not None:
-            self._trace.write(entry(text, name, result))
-            self._trace.flush()
+            self._trace(entry(text, name, result))
         if self._console is not None:
             from rich.markup import escape  # noqa: PLC0415 - light start
 

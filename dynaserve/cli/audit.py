@@ -89,7 +89,9 @@ def audit(
             help="For --estimator: 'inputs' (n, d), 'labels' (n,), 'member' (n,): fitted on it?",
         ),
     ] = None,
-    shadows: Annotated[int, typer.Option(min=4, help="How many shadows to train, even.")] = 16,
+    shadows: Annotated[
+        int | None, typer.Option(min=4, help="How many shadows to train, even. [16]")
+    ] = None,
     near: Annotated[
         str | None,
         typer.Option(
@@ -104,7 +106,7 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Training that is interrupted goes on from here."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that train.")] = 1,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that train. [1]")] = None,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Load a model file that can run code.")
     ] = False,
@@ -120,7 +122,7 @@ def audit(
         from dynaserve.cli.audited import NothingToCheckError, Training  # noqa: PLC0415
         from dynaserve.cli.progress import progress_bar  # noqa: PLC0415
         from dynaserve.mia.audit import audit_data  # noqa: PLC0415
-        from dynaserve.mia.gates import Gate  # noqa: PLC0415
+        from dynaserve.mia.gates import Gate, Plan  # noqa: PLC0415
         from dynaserve.mia.report import Report, parameters_of  # noqa: PLC0415
 
         gates = [Gate.parse(expression) for expression in fail_if or ()]
@@ -130,10 +132,20 @@ def audit(
         require_no_input(save, inputs)
         _require_writable(save, "--save", keep=not force)
         _require_writable(html, "--html", keep=not (force or _is_page(html)))
-        training = Training(shadows, _sizes(near), seed, work, workers, quiet)
+        training = Training(shadows or 16, _sizes(near), seed, work, workers or 1, quiet)
         try:
             if estimator is None:
-                _refuse({"--data": data, "--save": save, "--work": work, "--near": near})
+                _refuse(
+                    {
+                        "--data": data,
+                        "--save": save,
+                        "--work": work,
+                        "--near": near,
+                        "--shadows": shadows,
+                        "--workers": workers,
+                        "--trust-pickle": trust_pickle or None,
+                    }
+                )
                 audited = _answers(file, held_out)
             else:
                 if file is not None:
@@ -144,8 +156,12 @@ def audit(
         except NothingToCheckError as error:
             typer.echo(f"nothing was checked: {error}", err=True)
             raise typer.Exit(ExitCode.NOTHING_CHECKED) from None
+        plan = Plan.of(audited.data, repeats=times, protocol=protocol.value)
+        for gate in gates:
+            gate.require_planned(plan)
         chosen = _rehearsed(defense, audited, seed)
         templates = shadow_templates(chosen, audited)
+    _warn(audited, quiet=quiet)
     with progress_bar(quiet=quiet) as progress:
         found = audit_data(
             audited.data,
@@ -214,7 +230,7 @@ def _is_page(path: Path | None) -> bool:
 
 def _refuse(options: dict[str, object]) -> None:
     if given := [name for name, value in options.items() if value is not None]:
-        raise UsageError(f"{given[0]} goes with --estimator, which trains shadows")
+        raise UsageError(f"{given[0]} goes with --estimator; FILE.npz holds answers already")
 
 
 def _answers(file: Path | None, held_out: Path | None) -> Audited:
@@ -255,6 +271,15 @@ def _rehearsed(name: str, audited: Audited, seed: int) -> Defense:
     queries = data.labels[:, None] if data.queries is None else data.queries  # any will do here
     chosen(data.logits[:1], queries=queries[:1])
     return chosen
+
+
+def _warn(audited: Audited, *, quiet: bool) -> None:
+    """Say what makes the figures weak; a verdict on a handful of rows is never left alone."""
+    from dynaserve.mia.pitfalls import too_few_rows  # noqa: PLC0415 - light start
+
+    few = too_few_rows(audited.data.member)
+    for remark in (*(() if quiet else audited.remarks), *(() if few is None else (few,))):
+        typer.echo(f"warning: {remark}", err=True)
 
 
 def _write(path: Path, report: Report) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dynaserve.cli.held_out import HeldOutRows, read_held_out
 from dynaserve.mia.data import AuditData, load
+from dynaserve.mia.pitfalls import require_apart, require_no_probabilities
 from dynaserve.npz import read_arrays
 
 if TYPE_CHECKING:
@@ -43,12 +44,15 @@ class Audited:
         Where they came from, for people.
     shadow_held_out
         (S, h, k) float: the shadows' answers to the held-out rows; None if not asked.
+    remarks
+        What went less well than it should, a sentence each.
     """
 
     data: AuditData
     held_out: HeldOutRows | None
     source: str
     shadow_held_out: NDArray[Any] | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Training:
     workers
         Processes.
     quiet
-        Draw no progress bar.
+        Draw no progress bar, and pass on no warning of a fit.
     """
 
     shadows: int = 16
@@ -94,6 +98,9 @@ def read_answers(path: Path, held_out: Path | None) -> Audited:
     """
     _require_both_kinds(read_arrays(path, ["member"]).get("member"), path)
     data, rows = load(path), _held_out_of(path, held_out)
+    if rows is not None:
+        name = str(held_out or f"{path}: held_out_logits")
+        require_apart(rows.logits, rows.labels, data.logits, data.labels, name)
     # Only those to the same rows: another file's labels are not theirs.
     shadow = None if held_out else read_arrays(path, [_SHADOW_HELD_OUT]).get(_SHADOW_HELD_OUT)
     if shadow is not None and rows is not None:
@@ -135,7 +142,8 @@ def train_answers(
     NothingToCheckError
         If all rows are members, or none is.
     """
-    from dynaserve.mia.shadows import (  # noqa: PLC0415 - only to train
+    from dynaserve.cli.fit_notes import NotedTrainer, fit_notes  # noqa: PLC0415 - only to train
+    from dynaserve.mia.shadows import (  # noqa: PLC0415
         EstimatorTrainer,
         GivenTarget,
         Jitter,
@@ -154,24 +162,26 @@ def train_answers(
     fitted = read_estimator(file, trust_pickle=trust_pickle)
     model = serve_estimator(fitted, name=file.name, version=file.version)
     population, member = _population(model, data, held_out)
-    run = train_shadows(
-        EstimatorTrainer(fitted, population.classes),
-        population,
-        shadows=training.shadows,
-        jitter=Jitter(training.near) if training.near else None,
-        target=GivenTarget(model, member),
-        seed=training.seed,
-        directory=training.directory,
-        workers=training.workers,
-        quiet=training.quiet,
-    )
+    with fit_notes(quiet=training.quiet) as notes:
+        run = train_shadows(
+            NotedTrainer(EstimatorTrainer(fitted, population.classes), notes),
+            population,
+            shadows=training.shadows,
+            jitter=Jitter(training.near) if training.near else None,
+            target=GivenTarget(model, member),
+            seed=training.seed,
+            directory=training.directory,
+            workers=training.workers,
+            quiet=training.quiet,
+        )
+        remarks = notes.remarks()
     if save is not None:
         run.save(save)
     source = f"{estimator.name} on {data.name}"
     if not len(run.held_out_labels):
-        return Audited(run.audit_data(), None, source)
+        return Audited(run.audit_data(), None, source, remarks=remarks)
     rows = HeldOutRows(run.held_out_logits, run.held_out_labels, file.version)
-    return Audited(run.audit_data(), rows, source, run.shadow_held_out_logits)
+    return Audited(run.audit_data(), rows, source, run.shadow_held_out_logits, remarks)
 
 
 def _population(
@@ -191,6 +201,7 @@ def _population(
     others, other_labels = inputs[:0], labels[:0]
     if held_out is not None:
         others, other_labels = _rows(model, held_out)
+        require_apart(others, other_labels, inputs, labels, str(held_out))
     population = Population(
         inputs=inputs,
         labels=labels,
@@ -230,6 +241,7 @@ def _held_out_of(path: Path, held_out: Path | None) -> HeldOutRows | None:
     arrays = read_arrays(path, ["held_out_logits", "held_out_labels"])
     if len(arrays) < 2 or not len(arrays["held_out_labels"]):
         return None
+    require_no_probabilities(arrays["held_out_logits"], f"{path}: held_out_logits")
     return HeldOutRows(arrays["held_out_logits"], arrays["held_out_labels"], "")
 
 

@@ -1,4 +1,4 @@
-"""Read held-out rows for ``dynaserve calibrate``, and measure what a template does to them."""
+"""Held-out rows, as ``calibrate``, ``audit`` and ``tune`` read them, and a template's effect."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.defenses.rows import logits_of
+from dynaserve.mia.pitfalls import require_no_probabilities
 from dynaserve.npz import read_arrays
 from dynaserve.serving.models import Model, load_model
 
@@ -49,6 +50,9 @@ def read_held_out(path: Path, source: str | None, *, trust_pickle: bool = False)
         labels = _columns_of(labels, model, path)
     elif "logits" in arrays:
         logits = arrays["logits"]
+        require_no_probabilities(
+            logits, f"{path}: logits", "call the array 'probabilities', or store logits"
+        )
     elif "probabilities" in arrays:
         logits = logits_of(arrays["probabilities"], f"{path}: probabilities")
     else:

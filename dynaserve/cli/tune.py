@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
+from dynaserve.cli.written import require_no_input, same_file
 
 if TYPE_CHECKING:
     from dynaserve.cli.audited import Audited
     from dynaserve.mia.tune import Trial, Tuning
     from dynaserve.mia.tune.results import Budget
+
+_WIDTH = 120
+"""Columns that the table needs."""
+_LOSS_IN_PERCENT = 0.05
+"""A loss from here on is more than a defense should cost, and must be spelled out."""
 
 EPILOG = "Example: dynaserve tune answers.npz --max-accuracy-loss 0.5% -o defense.toml"
 
@@ -34,7 +40,8 @@ def tune(
     output: Annotated[Path, typer.Option("-o", "--output", help="The defense file to write.")],
     *,
     max_accuracy_loss: Annotated[
-        str, typer.Option(help="Of all answers, such as 0.5% or 0.005.")
+        str,
+        typer.Option(help="Of all answers: 0.5%, or 0.005 for the same. From 5% on, write the %."),
     ] = "0.5%",
     max_ece: Annotated[
         str | None, typer.Option(help="Expected calibration error, such as 0.05. [no limit]")
@@ -62,16 +69,24 @@ def tune(
 ) -> None:
     """Search defenses and their parameters. Exit code 1 if none fits the budget."""
     with user_input():
+        require_no_input(output, [file, held_out, reference])
+        require_no_input(frontier, [file, held_out, reference])
+        if frontier is not None and same_file(output, frontier):
+            raise UsageError(f"{output}: named for the defense and for --frontier; name two files")
         for path in (output, frontier):
             _require_free(path, force=force)
         budget = _budget(max_accuracy_loss, max_ece)
-        found = _search(file, held_out, reference, budget, seed)
-        if found.best is not None:
-            if frontier is not None:
-                from dynaserve.atomic import replace_file  # noqa: PLC0415 - only then
-                from dynaserve.mia.tune.figure import frontier_png  # noqa: PLC0415 - matplotlib
+        if frontier is not None:
+            from dynaserve.serving.models.imports import require  # noqa: PLC0415 - only then
 
-                replace_file(frontier, frontier_png(found))
+            require("matplotlib", extra="audit")
+        found = _search(file, held_out, reference, budget, seed)
+        if frontier is not None:
+            from dynaserve.atomic import replace_file  # noqa: PLC0415 - only then
+            from dynaserve.mia.tune.figure import frontier_png  # noqa: PLC0415 - matplotlib
+
+            replace_file(frontier, frontier_png(found))
+        if found.best is not None:
             found.best.defense.save(output)
     written = None if found.best is None else str(output)
     if as_json:
@@ -118,7 +133,7 @@ def _budget(max_accuracy_loss: str, max_ece: str | None) -> Budget:
     from dynaserve.mia.tune.results import Budget  # noqa: PLC0415 - light start
 
     return Budget(
-        _share("--max-accuracy-loss", max_accuracy_loss),
+        _loss("--max-accuracy-loss", max_accuracy_loss),
         None if max_ece is None else _share("--max-ece", max_ece),
     )
 
@@ -134,6 +149,15 @@ def _reference(path: Path) -> Any:
             f"{path}: needs plain arrays 'probabilities' (n, k) and 'held_out_probabilities' (h, k)"
         )
     return ReferenceScores(*(arrays[name] for name in names))
+
+
+def _loss(option: str, text: str) -> float:
+    """Return a share, but refuse ``0.5``: half of all answers, and meant as half a percent."""
+    share = _share(option, text)
+    if share >= _LOSS_IN_PERCENT and not text.strip().endswith("%"):
+        number = f"{100 * share:g}%"
+        raise UsageError(f"{option} {text}: would be {number}; write {number}, or {text}%")
+    return share
 
 
 def _share(option: str, text: str) -> float:
@@ -162,7 +186,7 @@ def _require_free(path: Path | None, *, force: bool) -> None:
 def _nothing_fits(found: Tuning) -> str:
     near = found.nearest
     return (
-        f"no defense keeps the budget ({found.budget}); nothing was written. The nearest, "
+        f"no defense keeps the budget ({found.budget}); no defense file was written. The nearest, "
         f"{near.name}, loses {near.accuracy_loss:.2%} accuracy at a calibration error of "
         f"{near.calibration_error:.3f}"
     )
@@ -182,6 +206,8 @@ def _print(found: Tuning) -> None:
     for trial in _shown(found):
         table.add_row(*_cells(trial, forms, found), style="bold" if trial is found.best else None)
     console = Console()
+    # Narrower, and every figure would be cut to its first digit.
+    console.width = max(console.width, _WIDTH)
     console.print(table)
     console.print(
         "AUC of the best attack that knows the defense; the chosen one and its rivals were "

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynaserve.defenses import Defense
 from dynaserve.mia import adaptive, metrics
@@ -25,9 +24,10 @@ from dynaserve.mia.attacks import (
     Evidence,
     References,
 )
-from dynaserve.mia.data import AuditData
+from dynaserve.mia.data import FEWEST_SHADOWS, AuditData
 from dynaserve.mia.defended import Defended
 from dynaserve.mia.judging import Judge, Reading
+from dynaserve.mia.pitfalls import too_few_rows
 from dynaserve.mia.results import ONE_QUERY, Access, AttackResult, Audit, Leak, leaks
 
 Protocol = Literal["adaptive", "paper"]
@@ -44,6 +44,8 @@ class Measured:
     ----------
     attacks
         By `AttackResult.name`.
+    leak
+        The split of each form of asking, by form.
     accuracy, member_accuracy
         Of the plainest answers, on non-members and on members.
     calibration_error
@@ -51,6 +53,7 @@ class Measured:
     """
 
     attacks: Results
+    leak: dict[str, Leak]
     accuracy: float
     member_accuracy: float
     calibration_error: float
@@ -62,15 +65,11 @@ class Measured:
         p = np.exp(view.log_p[0])
         return cls(
             attacks,
+            leaks(attacks, members=int(data.member.sum()), non_members=int(out.sum())),
             accuracy=float(hits[out].mean()),
             member_accuracy=float(hits[data.member].mean()),
             calibration_error=metrics.calibration_error(p[out], data.labels[out]),
         )
-
-    @property
-    def leak(self) -> dict[str, Leak]:
-        """The split of each form of asking, by form."""
-        return leaks(self.attacks)
 
 
 class Attackers:
@@ -97,10 +96,11 @@ class Attackers:
         member = data.shadow_member
         self._references = None if member is None else References(member, seed)
         self._floor_of: dict[bytes, AttackResult] = {}
+        online = self._references is not None and self._references.online
         self._judge = Judge(
             data.labels,
             data.member,
-            member,
+            member if online else None,
             knows_defense=protocol == "adaptive",
             bootstrap=bootstrap,
             seed=seed,
@@ -202,7 +202,7 @@ class Attackers:
 
         best: dict[str, Reading] = {}
         for name, variants in ATTACKS.items():
-            if variants[0].needs_shadows and self._references is None:
+            if not variants[0].possible_with(self._references):
                 continue
             readings = [
                 Reading.of(attack, words, attack.scores(read[words]), access)
@@ -218,14 +218,7 @@ class Attackers:
             "Attacks that choose each query by the answer to the last one, such as the distance "
             "to the decision boundary: they need a live model."
         )
-        if data.shadow_member is None:
-            names = ", ".join(name for name, (one, *_) in ATTACKS.items() if one.needs_shadows)
-            yield f"{names}: no shadow models were given."
-        elif len(counts := np.unique(_pairs(data.shadow_member))) > 1:
-            yield (
-                f"All shadows on every row: rows differ in how many were trained on them, so "
-                f"{counts[0]} to {counts[-1]} of each kind were used."
-            )
+        yield from _impossible(self._references)
         if self._protocol == "paper":
             yield (
                 "Repeats, near-duplicates and an attacker who knows the defense: the paper's "
@@ -238,6 +231,8 @@ class Attackers:
                 "Near-duplicates on the shadows: no shadow_neighbor_logits were given, so "
                 "averages were compared with single answers."
             )
+        if (few := too_few_rows(data.member)) is not None:
+            yield few
         if not metrics.enough_for(0.001, data.member):
             yield (
                 f"TPR at 0.1% FPR: it means nothing with {int((~data.member).sum())} "
@@ -287,9 +282,25 @@ def _success(results: Results) -> dict[str, float]:
     }
 
 
-def _pairs(shadow_member: NDArray[np.bool_]) -> NDArray[np.int64]:
-    inside = shadow_member.sum(axis=0)
-    return np.asarray(np.minimum(inside, len(shadow_member) - inside))
+def _impossible(references: References | None) -> Iterator[str]:
+    """Yield what the shadows, or the want of them, leave out."""
+    left_out = ", ".join(n for n, (one, *_) in ATTACKS.items() if not one.possible_with(references))
+    if references is None:
+        yield f"{left_out}: no shadow models were given."
+        return
+    inside = references.member.sum(axis=0)
+    if left_out:
+        yield (
+            f"{left_out}: they need shadows that were trained on each row, {FEWEST_SHADOWS} at "
+            f"least, and {int((inside < FEWEST_SHADOWS).sum()):,} of {len(inside):,} rows have "
+            "fewer. So no threshold was learned on the shadows either."
+        )
+    elif len(counts := np.unique(np.minimum(inside, len(references.member) - inside))) > 1:
+        yield (
+            f"All shadows on every row: rows differ in how many were trained on them, so "
+            f"{counts[0]} to {counts[-1]} of each kind were used where both are compared. The "
+            "offline attacks used all that were not trained on a row."
+        )
 
 
 def _in_words(form: str) -> str:

@@ -53,7 +53,8 @@ def audit(
         What is to be tested; None tests the bare model.
     shadow_logits, shadow_member
         (S, n, k) and (S, n): the same for shadow models, each trained on its own half of the
-        rows. Without them the attacks that learn from shadows are left out.
+        rows, or on none of them, which leaves the offline attacks. Without them the attacks that
+        learn from shadows are left out.
     neighbor_logits
         (n, M, k): the target's answers to M near-duplicates of each row; or a mapping from a
         name for the size of the jitter to such arrays, of which the worst is reported.

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.defenses.rows import require_logits, unwrap
+from dynaserve.mia.pitfalls import require_no_probabilities
 from dynaserve.npz import read_arrays, write_arrays
 
 FEWEST_SHADOWS = 2
-"""How many shadows must have trained on a row, and as many not: each is scored by the others."""
+"""How many shadows must not have trained on a row: each shadow is scored by the others.
+
+As many must have, or every attack that compares both is left out."""
 
 _NEIGHBORS = "neighbor_logits"
 _SHADOW_NEIGHBORS = "shadow_neighbor_logits"
@@ -114,8 +117,8 @@ class AuditData:
         ------
         ValueError
             Naming the argument, the place and what would be right: shapes that do not fit, NaN,
-            labels out of range, only members or only non-members, or a row of which fewer than
-            two shadows were trained on it, or fewer than two were not.
+            probabilities for logits, labels out of range, only members or only non-members, or a
+            row that fewer than two shadows were trained without.
         """
         target = _logits(logits, "logits", ("n", "k"))
         rows, classes = target.shape
@@ -209,6 +212,7 @@ def _logits(array: Any, name: str, axes: tuple[str, ...]) -> NDArray[Any]:
         require_logits(values)
     except ValueError as error:
         raise ValueError(f"{name}: {str(error).removeprefix('logits: ')}") from None
+    require_no_probabilities(values, name)
     return values
 
 
@@ -258,13 +262,13 @@ def _shadows(logits: Any, member: Any, target: tuple[int, ...]) -> dict[str, Any
         )
     flags = _flags(member, "shadow_member", values.shape[:2])
     inside = flags.sum(axis=0)
-    scarce = np.minimum(inside, len(flags) - inside) < FEWEST_SHADOWS
+    scarce = len(flags) - inside < FEWEST_SHADOWS
     if scarce.any():
         row = int(scarce.argmax())
         raise ValueError(
             f"shadow_member: {int(inside[row])} of {len(flags)} shadows were trained on row {row} "
-            f"({int(scarce.sum())} rows like it); at least {FEWEST_SHADOWS} must be and "
-            f"{FEWEST_SHADOWS} must not be: put every row in half of the shadows"
+            f"({int(scarce.sum())} rows like it); at least {FEWEST_SHADOWS} must not be: put every "
+            "row in half of the shadows, or in none"
         )
     return {"shadow_logits": values, "shadow_member": flags}
 

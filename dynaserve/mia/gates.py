@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
-from dynaserve.mia.attacks import ATTACKS, LABEL_BEST
-from dynaserve.mia.results import AttackResult, Audit
+from dynaserve.mia.attackers import Protocol
+from dynaserve.mia.attacks import ATTACKS, LABEL_BEST, References
+from dynaserve.mia.data import AuditData
+from dynaserve.mia.metrics import FEWEST_NON_MEMBERS
+from dynaserve.mia.results import ONE_QUERY, AttackResult, Audit
 
 MEASURES = (
     "best_balanced_accuracy",  # before the shorter name that it ends in
@@ -23,6 +27,7 @@ MEASURES = (
 )
 """What can be asked of an attack."""
 
+_FPR = {"tpr_at_1pct_fpr": 0.01, "tpr_at_01pct_fpr": 0.001}
 _WORST = "worst"
 _NAMES = (*ATTACKS, LABEL_BEST)
 
@@ -74,6 +79,46 @@ class Outcome:
 
     def __str__(self) -> str:
         return f"{self.expression} (measured {self.value:.4g})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an audit is going to test.
+
+    Parameters
+    ----------
+    attacks
+        The keys that `Audit.attacks` will have.
+    forms
+        The keys that `Audit.leak` will have.
+    non_members
+        How many there are.
+    """
+
+    attacks: tuple[str, ...]
+    forms: tuple[str, ...]
+    non_members: int
+
+    @classmethod
+    def of(cls, data: AuditData, *, repeats: Sequence[int], protocol: Protocol) -> Plan:
+        """Return what `dynaserve.mia.audit.audit_data` tests when told the same."""
+        member = data.shadow_member
+        references = None if member is None else References(member, seed=0)
+        names = [name for name, (one, *_) in ATTACKS.items() if one.possible_with(references)]
+        forms = [ONE_QUERY]
+        if protocol == "adaptive":
+            forms = [str(time) for time in sorted({1, *repeats})]
+            counts = dict.fromkeys(near.logits.shape[1] for near in data.neighbors.values())
+            forms += [f"near{count}" for count in counts]
+        return cls(
+            attacks=tuple(
+                name if form == ONE_QUERY else f"{name}@{form}"
+                for form in forms
+                for name in (*names, LABEL_BEST)
+            ),
+            forms=tuple(forms),
+            non_members=int((~data.member).sum()),
+        )
 
 
 @dataclass(frozen=True)
@@ -130,6 +175,22 @@ class Gate:
             )
         return gate
 
+    def require_planned(self, plan: Plan) -> None:
+        """Refuse before an audit what `check` would refuse after it.
+
+        Raises
+        ------
+        ValueError
+            As `check` does.
+        """
+        name, form, measure = _parts(self.metric)
+        if measure is not None:
+            self._chosen(name, plan.attacks)
+            if measure in _FPR and plan.non_members < FEWEST_NON_MEMBERS[_FPR[measure]]:
+                self._refuse_as_meaningless(measure)
+        elif name in _SPLIT:
+            self._forms(form, plan.forms)
+
     def check(self, audit: Audit) -> Outcome:
         """Return whether the gate fails.
 
@@ -160,39 +221,45 @@ class Gate:
     def _value(self, audit: Audit) -> float:
         name, form, measure = _parts(self.metric)
         if measure is not None:
-            return max(self._measured(result, measure) for result in self._results(audit, name))
+            chosen = self._chosen(name, audit.attacks)
+            return max(self._measured(audit.attacks[one], measure) for one in chosen)
         if name in _WHOLE:
             return _WHOLE[name](audit)
-        forms = list(audit.leak) if form is None else [form]
-        if missing := [one for one in forms if one not in audit.leak]:
-            self._refuse(f"form {missing[0]!r} was not tested", audit.leak)
-        return max(_SPLIT[name](audit, one) for one in forms)
+        return max(_SPLIT[name](audit, one) for one in self._forms(form, audit.leak))
 
-    def _results(self, audit: Audit, name: str) -> list[AttackResult]:
+    def _chosen(self, name: str, tested: Collection[str]) -> list[str]:
+        """Return which of the tested attacks, named as in `Audit.attacks`, the gate reads."""
         if "." in self.metric:
-            full = self.metric.partition(".")[0]
-            chosen = [audit.attacks[full]] if full in audit.attacks else []
+            chosen = [one for one in tested if one == self.metric.partition(".")[0]]
         elif name == _WORST:
-            chosen = list(audit.attacks.values())
+            chosen = list(tested)
         else:
-            family = _family(name, {result.attack for result in audit.attacks.values()})
-            chosen = [result for result in audit.attacks.values() if result.attack in family]
+            family = _family(name, {one.partition("@")[0] for one in tested})
+            chosen = [one for one in tested if one.partition("@")[0] in family]
         if not chosen:
-            self._refuse(f"{self.metric!r} was not tested", audit.attacks)
+            self._refuse_as_untested(repr(self.metric), tested)
         return chosen
+
+    def _forms(self, form: str | None, tested: Collection[str]) -> list[str]:
+        if form is not None and form not in tested:
+            self._refuse_as_untested(f"form {form!r}", tested)
+        return list(tested) if form is None else [form]
 
     def _measured(self, result: AttackResult, measure: str) -> float:
         if not getattr(result, f"{measure}_meaningful", True):
-            self._refuse(
-                f"{measure} means nothing with so few non-members; an FPR of 1% takes 100 of "
-                "them, one of 0.1% takes 1,000",
-                (),
-            )
+            self._refuse_as_meaningless(measure)
         return float(getattr(result, measure))
 
-    def _refuse(self, why: str, tested: Iterable[str]) -> None:
-        listed = f"; tested were {', '.join(tested)}" if tested else ""
-        raise ValueError(f"gate {self.expression!r}: {why}{listed}")
+    def _refuse_as_untested(self, what: str, tested: Iterable[str]) -> NoReturn:
+        raise ValueError(
+            f"gate {self.expression!r}: {what} is not tested; tested are {', '.join(tested)}"
+        )
+
+    def _refuse_as_meaningless(self, measure: str) -> NoReturn:
+        raise ValueError(
+            f"gate {self.expression!r}: {measure} means nothing with so few non-members; an FPR of "
+            "1% takes 100 of them, one of 0.1% takes 1,000"
+        )
 
 
 def _parts(metric: str) -> tuple[str, str | None, str | None]:
@@ -209,6 +276,6 @@ def _parts(metric: str) -> tuple[str, str | None, str | None]:
     return number, form if at else None, None
 
 
-def _family(name: str, attacks: Iterable[str] | Mapping[str, object]) -> set[str]:
+def _family(name: str, attacks: Iterable[str]) -> set[str]:
     """Return the attacks of that name or, as with ``lira``, whose names go on after it."""
     return {attack for attack in attacks if attack == name or attack.startswith(f"{name}_")}

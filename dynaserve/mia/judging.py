@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.mia import metrics
+from dynaserve.mia import intervals, metrics
 from dynaserve.mia.attacks import Attack
-from dynaserve.mia.results import Access, AttackResult
+from dynaserve.mia.results import Access, AttackResult, Interval
 from dynaserve.mia.signals import Floats
 
 Mask = NDArray[np.bool_]
@@ -77,7 +77,7 @@ class Judge:
         seed: int,
     ) -> None:
         self._labels, self._member, self._shadow_member = labels, member, shadow_member
-        self._knows_defense = knows_defense
+        self._knows_defense, self._seed = knows_defense, seed
         rng = np.random.default_rng(seed)
         self._weights = metrics.resample_counts(member, bootstrap, rng) if bootstrap else None
 
@@ -96,7 +96,7 @@ class Judge:
         # A threshold for each class may do better than the best one for all.
         auc, best = float(curve.auc()), max(float(curve.balanced_accuracy().max()), success)
         at_1, at_01 = float(curve.tpr_at(0.01)), float(curve.tpr_at(0.001))
-        spread = self._spread(scores[0], said)
+        spread = self._spread(scores[0], said, best)
         return AttackResult(
             attack=name,
             form=form,
@@ -153,7 +153,7 @@ class Judge:
                     thresholds[rows] = _fitted(scores[1:, rows], inside)
         return scores[0] >= thresholds, "shadows"
 
-    def _spread(self, scores: Floats, said: Mask) -> dict[str, tuple[float, float]]:
+    def _spread(self, scores: Floats, said: Mask, best: float) -> dict[str, Interval]:
         weights, member = self._weights, self._member
         if weights is None:
             half, whole = (0.5, 1.0), (0.0, 1.0)
@@ -162,13 +162,13 @@ class Judge:
         hits = weights @ (said & member) / member.sum()
         alarms = weights @ (said & ~member) / (~member).sum()
         success = np.maximum((hits + 1 - alarms) / 2, 0.5)
-        best = np.maximum(curves.balanced_accuracy().max(axis=-1), success)
+        resampled = np.maximum(curves.balanced_accuracy().max(axis=-1), success)
         return {
             "auc": metrics.interval(curves.auc()),
             "success": metrics.interval(success),
-            "best": metrics.interval(best),
-            "at_1": metrics.interval(curves.tpr_at(0.01)),
-            "at_01": metrics.interval(curves.tpr_at(0.001)),
+            "best": intervals.best_accuracy_interval(best, resampled, member),
+            "at_1": intervals.tpr_interval(scores, member, 0.01, seed=self._seed),
+            "at_01": intervals.tpr_interval(scores, member, 0.001, seed=self._seed),
         }
 
 

@@ -62,8 +62,9 @@ class Curve:
             return math.inf
         above = self.thresholds[best - 1]
         below = self.thresholds[best] if best < len(self.thresholds) else -math.inf
-        middle = above / 2 + below / 2
-        return float(middle) if math.isfinite(middle) else float(above)
+        # A half way to infinity is no number, or beside no score.
+        finite = math.isfinite(above) and math.isfinite(below)
+        return float(above / 2 + below / 2) if finite else float(above)
 
     def points(self, most: int = 200) -> RocPoints:
         """Return a single curve's corners, at most about ``most``, dense where FPR is low."""
@@ -167,9 +168,10 @@ def rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     usual = size[np.isfinite(size) & (size > 0)]
     if not usual.size:
         return scores
-    size = np.where(np.isfinite(size), np.maximum(size, np.median(usual)), 1.0)
+    # Halves, because the sum of two of the largest floats is none.
+    size = np.where(np.isfinite(size), np.maximum(size, 2 * np.median(usual / 2)), 1.0)
     exponent = np.floor(np.log10(size)) + 1 - _DIGITS
-    step = 10.0 ** np.clip(exponent, -290, 290)
+    step = 10.0 ** np.maximum(exponent, -290)
     # A step's own rounding may not separate ties: + 0.0 also removes the sign of zero.
     return np.where(np.isfinite(scores), np.rint(scores / step) * step, scores) + 0.0
 

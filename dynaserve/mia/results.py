@@ -6,8 +6,10 @@ which of the numbers is the worst one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 Interval: TypeAlias = tuple[float, float]
@@ -19,8 +21,8 @@ Access: TypeAlias = Literal["label", "scores"]
 ONE_QUERY = "1"
 """The form in which each row is asked once."""
 
-_NO_LEAK = 0.02
-"""AUC within this of one half is called no leak, unless its interval excludes one half."""
+_FALSE_ALARMS = 0.05
+"""In so many audits of models that leak nothing, something may be called a leak."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class Leak:
     total, total_attack
         The best attack of all; at least the floor.
     dominant
-        ``label`` or ``scores``, whichever part is the larger; ``none`` without a clear leak.
+        ``label`` or ``scores``, whichever part is the larger; ``none`` if the total may be what
+        the luckiest of so many attacks has by chance (`clear_auc`).
     """
 
     form: str
@@ -119,17 +122,31 @@ class Leak:
         return self.total - self.floor
 
 
-def leaks(attacks: Mapping[str, AttackResult]) -> dict[str, Leak]:
+def leaks(
+    attacks: Mapping[str, AttackResult], *, members: int, non_members: int
+) -> dict[str, Leak]:
     """Return the leak of each form of asking that was tried, in their order."""
     forms = dict.fromkeys(result.form for result in attacks.values())
-    return {form: _leak([r for r in attacks.values() if r.form == form]) for form in forms}
+    clear = clear_auc(len(attacks), members, non_members)
+    return {form: _leak([r for r in attacks.values() if r.form == form], clear) for form in forms}
 
 
-def _leak(results: list[AttackResult]) -> Leak:
+def clear_auc(attacks: int, members: int, non_members: int) -> float:
+    """Return the AUC that the best of so many attacks on no leak at all rarely exceeds: 1 in 20.
+
+    Without a leak the AUC is Mann and Whitney's U / (m n), about normal around one half with
+    variance (m + n + 1) / (12 m n), or less if scores are tied (1947). Over several attacks by
+    Bonferroni, as if each could choose its direction.
+    """
+    spread = math.sqrt((members + non_members + 1) / (12 * members * non_members))
+    return 0.5 + spread * NormalDist().inv_cdf(1 - _FALSE_ALARMS / (2 * attacks))
+
+
+def _leak(results: list[AttackResult], clear: float) -> Leak:
     label = max((r for r in results if r.access == "label"), key=lambda r: r.auc)
     worst = max(results, key=lambda r: (r.auc, r.access == "label"))
     dominant: Literal["label", "scores", "none"] = "scores"
-    if worst.auc < 0.5 + _NO_LEAK and worst.auc_interval[0] <= 0.5:
+    if worst.auc <= clear:
         dominant = "none"
     elif label.auc - 0.5 >= worst.auc - label.auc:
         dominant = "label"

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from dynaserve.redaction.contact import addresses, emails, urls
-from dynaserve.redaction.numbers import ibans, ip_addresses, numbers
+from dynaserve.redaction.graphemes import whole_clusters
+from dynaserve.redaction.numbers import ibans, ip_addresses, mac_addresses, numbers
 from dynaserve.redaction.secrets import cued_secrets, phrases, tokens
 from dynaserve.redaction.span import Span, merged
 
@@ -20,6 +21,7 @@ LAYERS: tuple[Callable[[str], Iterator[Span]], ...] = (
     emails,
     urls,
     ip_addresses,
+    mac_addresses,
     ibans,
     addresses,
     phrases,
@@ -44,7 +46,12 @@ def find_personal(text: str) -> list[Span]:
     [Span(start=4, end=25, label='EMAIL')]
     """
     layers = LAYERS if _DIGIT.search(text) else _WITHOUT_DIGITS
-    return merged(span for layer in layers for span in layer(text))
+    return merged(_whole(text, span) for layer in layers for span in layer(text))
+
+
+def _whole(text: str, span: Span) -> Span:
+    start, end = whole_clusters(text, span.start, span.end)
+    return Span(start, end, span.label)
 
 
 def redact(text: str) -> str:

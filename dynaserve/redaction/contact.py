@@ -11,10 +11,23 @@ _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
 _SIGN = r"(?:[@\uff20\ufe6b]|%40|&#64;|&#x40;|&commat;)"
 _SIGN_START = re.compile(r"[@\uff20\ufe6b%&]")
 _LABEL = rf"[\w{_INVISIBLE}-]+"
-_DOT = r"(?:\.|\u3002|\uff0e|%2e|&#46;|&period;|\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s)"
+_TLD = (
+    r"(?:com|org|net|edu|gov|mil|int|info|biz|dev|xyz|io|ai|eu|uk|de|fr|nl|ch|dk|pl|cz|ru|ua|cn|jp"
+    r"|kr|br|mx|ar|ca|au|nz|za|se|fi|pt|gr|hu|ro|ie|tr|il|sg|hk|tw|cc|tv|co)"
+)
+"""Ends of host names that are no words: what follows a mere "at" or a blank has to have one."""
+_WORD_TLD = (
+    r"(?:it|is|in|me|my|no|so|to|at|be|am|as|by|do|us|es|app|online|site|store|blog|shop|tech|name"
+    r"|pro|email|cloud|example|test|local|localhost|internal)"
+)
+_SPACED_DOT = rf"\s\.\s(?=(?:co\s\.\s)?{_TLD}\b)"
+_DOT = (
+    r"(?:\.|\u3002|\uff0e|%2e|&#46;|&period;|\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s"
+    rf"|{_SPACED_DOT})"
+)
 _HOST = re.compile(rf"{_LABEL}(?:{_DOT}{_LABEL})*", re.IGNORECASE)
 # Read from right to left, so that it can start at the sign.
-_LOCAL_TURNED = re.compile(rf"(?:[\w.+%'!#$&*=~{_INVISIBLE}-]|\stod\s)+", re.IGNORECASE)
+_LOCAL_TURNED = re.compile(rf"(?:[\w.+%'!#$&*=~{_INVISIBLE}-]|\stod\s|\s\.\s)+", re.IGNORECASE)
 _WITH_SIGN = re.compile(
     rf"(?<!\S)(?P<before>\S*?)(?P<signs>{_SIGN}(?:\S*{_SIGN})?)(?P<after>\S*)", re.IGNORECASE
 )
@@ -23,8 +36,21 @@ _SPELLED = re.compile(
     rf"{_LABEL}(?:{_DOT}{_LABEL})+",
     re.IGNORECASE,
 )
+_ENDS_IN_TLD = re.compile(
+    # A sentence goes on after "at work.it", none does after a host.
+    rf"(?:(?:(?:\.|dot)\s?)(?:{_TLD}|{_TLD.upper()}|(?:{_WORD_TLD}|{_WORD_TLD.upper()})(?!\s[a-z])))"
+    r"(?![\w@+-])"
+)
+_LONGEST_TLD = 12
 
-_URL = re.compile(r"(?:(?:https?|ftps?|wss?)://|\bwww\.)[^\s<>\"]+", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:(?:https?|ftps?|wss?)://|\bwww\."
+    # without a scheme: a host and a path
+    rf"|(?<![\w@.-])(?:[\w-]{{1,40}}\.){{1,4}}{_TLD}(?::\d{{2,5}})?/(?=\w)"
+    r"|(?<![\w@.-])(?:t|wa|about)\.me/(?=\w)|(?<![\w@.-])(?:youtu\.be|instagr\.am|linktr\.ee"
+    r"|discord\.gg|lnkd\.in)/(?=\w))[^\s<>\"]+",
+    re.IGNORECASE,
+)
 
 _STREET_TYPE = (
     r"(?:street|st|avenue|ave|lane|ln|road|rd|drive|dr|court|ct|boulevard|blvd|way|place|pl"
@@ -52,9 +78,29 @@ _GERMAN_STREET = re.compile(
     r"\d{1,4}[a-z]?\b(?:,?\s{1,3}\d{5}(?:\s[^\W\d_][\w.-]{1,30})?)?",
     re.IGNORECASE,
 )
+_GERMAN_PLACE = re.compile(
+    r"(?<!\w)(?:Am|An de[rnm]|Auf de[rmn]|Im|In de[rn]|Unter den|Zum|Zur|Hinter de[rm]|Vor de[rm])"
+    r"\s(?:(?:Alte|Neue|Gro\u00dfe|Kleine|Obere|Untere|Hohe|Lange)[nrs]?\s)?"
+    r"(?=[A-Z\u00c4\u00d6\u00dc])[^\W\d_]{0,20}(?i:markt|bahnhof|park|berg|hang|see|bach|kirche"
+    r"|m\u00fchle|heide|grund|winkel|aue?|wald|feld|rain|hof|tor|dom|rathaus|schlo(?:ss|\u00df)|burg"
+    r"|hafen|ufer|anger|graben|wall|garten|g\u00e4rten|brunnen|linden|eichen|buchen|wiesen?|teich"
+    r"|br\u00fccke|turm|friedhof|kreuz|stein|acker|h\u00fcgel|weiher|kanal|leiten?|schanze)"
+    r"\s\d{1,3}(?:\s?[a-z])?(?![^\W_])(?![.:]\d|\s(?i:uhr|minuten?|stunden?|meter|km|euro|personen|leute|jahre"
+    r"|tage|mal))(?:,?\s{1,3}\d{5}(?:\s[^\W\d_][\w.-]{1,30})?)?"
+)
 _LONGEST_STREET = 40
 _PO_BOX = re.compile(r"\bP\.?\s?O\.?\s?Box\s{1,2}\d{1,8}", re.IGNORECASE)
 _UK_POSTCODE = re.compile(r"[A-Z](?<!\w.)[A-Z]?\d[A-Z\d]?\s?\d[A-Z]{2}(?!\w)")
+_UK_AREA = (
+    r"(?:a[bl]|b[abdhlnrst]?|c[abfhmortvrw]|d[adeghlnty]|e[chnx]?|f[ky]|g[luy]?|h[adgprsux]|i[gmpv]"
+    r"|je|k[atwy]|l[adelnsu]?|m[ekl]?|n[egnprw]?|o[lx]|p[aehlor]|r[ghm]|s[aegklmnoprstwy]?"
+    r"|t[adfnqrsw]|ub|w[acdfnrsv]?|yo|ze)"
+)
+_UK_POSTCODE_LOWER = re.compile(
+    rf"(?<!\w){_UK_AREA}\d[a-z\d]?\s?\d(?!st|nd|rd|th|gb|tb|px|hr|ft|lb|yr|ds)"
+    r"[abd-hjlnp-uw-z]{2}(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def emails(text: str) -> Iterator[Span]:
@@ -70,14 +116,23 @@ def emails(text: str) -> Iterator[Span]:
         turned = turned or text[::-1]
         # Not beyond the address before it, or a chain of them would be read again and again.
         local = _LOCAL_TURNED.match(turned, len(text) - address.start(), len(text) - last)
-        if local:
+        if local and _is_host(text, address):
             yield Span(len(text) - local.end(), address.end(), "EMAIL")
         last = address.end()
 
 
+def _is_host(text: str, address: re.Match[str]) -> bool:
+    """Whether a sign without brackets, such as the word "at", is followed by the name of a host."""
+    bracketed = address["at"].strip()[:1] in set("[({<")
+    start = max(address.end() - _LONGEST_TLD, address.start("at"))
+    tail = text[start : address.end() + 2]
+    ends = (end.end() for end in _ENDS_IN_TLD.finditer(tail))
+    return bracketed or address.end() - start in ends
+
+
 def urls(text: str) -> Iterator[Span]:
     """Find links, without the punctuation after them."""
-    if "://" not in text and "www." not in text.lower():
+    if "/" not in text and "www." not in text.lower():
         return
     for match in _URL.finditer(text):
         link = match.group().rstrip(".,;:!?)]}'")
@@ -94,5 +149,8 @@ def addresses(text: str) -> Iterator[Span]:
         before = text[max(match.start() - _LONGEST_STREET, 0) : match.start()]
         name = before.rsplit(maxsplit=1)[-1]
         yield Span(match.start() - len(name), match.end(), "ADDRESS")
-    for match in _UK_POSTCODE.finditer(text):
-        yield Span(match.start(), match.end(), "ZIP")
+    for match in _GERMAN_PLACE.finditer(text):
+        yield Span(match.start(), match.end(), "ADDRESS")
+    for pattern in (_UK_POSTCODE, _UK_POSTCODE_LOWER):
+        for match in pattern.finditer(text):
+            yield Span(match.start(), match.end(), "ZIP")

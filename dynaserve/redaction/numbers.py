@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from dynaserve.redaction.checksums import iban_remainder, luhn_holds
+from dynaserve.redaction.impersonal import is_count, without_impersonal
 from dynaserve.redaction.span import Span
 
 FEWEST_DIGITS = 7
@@ -25,15 +26,20 @@ _RUN = re.compile(
 _NO_DIGIT = re.compile(r"\D")
 _PLUS = "+\uff0b"
 _PREFIX = "+\uff0b("
-_DATES = re.compile(
-    r"\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4}"
-    r"|(?:19|20)\d\d\s?[-/\u2013]\s?(?:19|20)\d\d"
-)
+_YEARS = re.compile(r"(?:19|20)\d\d\s?[-/\u2013]\s?(?:19|20)\d\d")
 _ZIP = re.compile(r"\d{5}(?:-\d{4})?")
+_ZIP_CUE = re.compile(r"(?<![^\W_])(?:zip|zip\s?code|post(?:al)?\s?code|plz)$", re.IGNORECASE)
+_LONGEST_CUE = 12
 _CURRENCY = frozenset("$\u20ac\u00a3\u00a5#")
 
 _IPV4 = re.compile(r"\d(?<![\d.+]\d)\d{0,2}(?:\.\d{1,3}){3}(?!\.?\d)")
 _COLONS = re.compile(r"(?<!:)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?!:)")
+_MAC = re.compile(
+    r"(?<![0-9A-Fa-f:-])[0-9A-Fa-f]{2}(?P<mark>[:-])(?:[0-9A-Fa-f]{2}(?P=mark)){4}[0-9A-Fa-f]{2}"
+    r"(?![0-9A-Fa-f:]|-\w)"
+    r"|(?<![0-9A-Fa-f.])(?=[A-Fa-f.]{0,9}\d)[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
+    r"(?![0-9A-Fa-f]|\.\w)"
+)
 _IBAN = re.compile(r"\d(?<=[A-Za-z]{2}\d)\d(?:[ -]?[A-Za-z0-9]){11,30}")
 _IBAN_LENGTHS = {
     **dict.fromkeys(("NO",), 15),
@@ -58,7 +64,7 @@ _IBAN_LENGTHS = {
 
 def ip_addresses(text: str) -> Iterator[Span]:
     """Find addresses of both versions of the Internet Protocol."""
-    for match in _IPV4.finditer(text):
+    for match in _IPV4.finditer(without_impersonal(text) if _IPV4.search(text) else ""):
         yield Span(match.start(), match.end(), "IP")
     if ":" not in text:
         return
@@ -66,6 +72,12 @@ def ip_addresses(text: str) -> Iterator[Span]:
         found = match.group()
         if ("::" in found or found.count(":") == 7) and any(map(str.isdigit, found)):
             yield Span(match.start(), match.end(), "IP")
+
+
+def mac_addresses(text: str) -> Iterator[Span]:
+    """Find addresses of network cards, six pairs or three fours of hexadecimal digits."""
+    for match in _MAC.finditer(text):
+        yield Span(match.start(), match.end(), "MAC")
 
 
 def ibans(text: str) -> Iterator[Span]:
@@ -83,18 +95,25 @@ def ibans(text: str) -> Iterator[Span]:
 def numbers(text: str) -> Iterator[Span]:
     """Find long numbers, however they are grouped, and codes that look like ZIP codes."""
     phones_left = _MOST_PHONES
+    text = without_impersonal(text)
     for match in _RUN.finditer(text):
         start, end = match.span("digits")
         digits = _NO_DIGIT.sub("", match["digits"])
         if _ZIP.fullmatch(text, start, end):
-            before, after = text[start - 1 : start], text[end : end + 1]
-            if not (before.isalnum() or after.isalnum() or before in _CURRENCY):
+            if _stands_alone(text, start, end) and not is_count(text, start, end):
                 yield Span(start, end, "ZIP")
-        elif len(digits) >= FEWEST_DIGITS and not _DATES.fullmatch(text, start, end):
+        elif len(digits) >= FEWEST_DIGITS and not _YEARS.fullmatch(text, start, end):
             prefix = text[max(start - 2, 0) : start]
             start -= len(prefix) - len(prefix.rstrip(_PREFIX if ")" in match["digits"] else _PLUS))
             phones_left -= 1
             yield Span(start, match.end(), _label(text[start], digits, phones_left >= 0))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether a number is no amount of money and no part of a word but of its cue."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    cued = bool(_ZIP_CUE.search(text, max(start - _LONGEST_CUE, 0), start))
+    return not after.isalnum() and (cued or not (before.isalnum() or before in _CURRENCY))
 
 
 def _label(first: str, digits: str, ask_library: bool) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Status,
     )
     from dynaserve.rlaa.roles import RoleError
+    from dynaserve.rlaa.spans import utf16
     from dynaserve.rlaa.utility import Utility
 
 _HOME = {
@@ -44,6 +45,7 @@ _HOME = {
     "Span": "records",
     "Status": "records",
     "Utility": "utility",
+    "utf16": "spans",
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "Span",
     "Status",
     "Utility",
+    "utf16",
 ]
 
 

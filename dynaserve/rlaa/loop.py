@@ -39,8 +39,9 @@ class Anonymizer:
         Grades that call for an edit. HIGH must be among them.
     max_mrs
         λ: the most utility, of 1, that an edit may cost for each attribute that an attacker is
-        expected to get right before it and not after. A direct identifier may cost anything. See
-        `economics.DEFAULT_MAX_MRS`.
+        expected to get right before it and not after. Above it the run stops with the text before
+        that edit, or with none while a HIGH leak is open. A direct identifier may cost anything.
+        See `economics.DEFAULT_MAX_MRS`.
     max_rounds
         How often a text may be edited.
     utility
@@ -51,6 +52,8 @@ class Anonymizer:
     grades
         How the model grades leaks: ``"score"`` by the probabilities of the four grades,
         ``"generate"`` by writing them, for one whose probabilities cannot be had.
+    attack_tokens
+        Room for the model's reply as attacker; one that needs more counts as none.
     seed
         Of the model's sampling.
 
@@ -85,6 +88,7 @@ class Anonymizer:
         utility: Utility | None = None,
         pseudonyms: Pseudonyms | None = None,
         grades: Literal["score", "generate"] = "score",
+        attack_tokens: int = 1024,
         seed: int = 0,
     ) -> None:
         if mode not in {"edit", "rewrite"}:
@@ -95,15 +99,16 @@ class Anonymizer:
             raise ValueError(f"grades: must be 'score' or 'generate', got {grades!r}")
         if not max_mrs >= 0:
             raise ValueError(f"max_mrs: must be 0 or more, got {max_mrs}")
-        if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < 1:
-            raise ValueError(f"max_rounds: must be a whole number from 1 on, got {max_rounds!r}")
+        for name, number in (("max_rounds", max_rounds), ("attack_tokens", attack_tokens)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise ValueError(f"{name}: must be a whole number from 1 on, got {number!r}")
         self._attributes = _scope(attributes)
         self._actionable = _grades(actionable)
         self._max_mrs, self._max_rounds = float(max_mrs), max_rounds
         self._pseudonyms = pseudonyms
         self._mode = mode
-        self._attacker = attacker or _played_by(llm, "attacker", seed)
-        self._arbitrator = arbitrator or _played_by(llm, "arbitrator", seed, grades=grades)
+        self._attacker = attacker or _played_by(llm, "attacker", seed, max_tokens=attack_tokens)
+        self._arbitrator = arbitrator or _played_by(llm, "arbitrator", seed, method=grades)
         if mode == "edit":
             self._editor = editor or _played_by(llm, "editor", seed)
         else:
@@ -111,17 +116,19 @@ class Anonymizer:
         self._utility = Utility() if utility is None else utility
 
     @classmethod
-    def embedded(cls, **options: Any) -> Anonymizer:
+    def embedded(cls, *, year: int | None = None, **options: Any) -> Anonymizer:
         """Return an anonymizer that needs no model: its rules and gazetteers play every role.
 
         Parameters
         ----------
+        year
+            In which the texts were written; None is the present one.
         options
             As in the constructor.
         """
         from dynaserve.rlaa.embedded import EmbeddedEngine  # noqa: PLC0415 - reads its gazetteers
 
-        engine = EmbeddedEngine()
+        engine = EmbeddedEngine(year=year)
         roles = {"attacker": engine, "arbitrator": engine, "editor": engine}
         return cls(**roles | options)
 
@@ -188,9 +195,7 @@ def _grades(actionable: Collection[Level]) -> frozenset[Level]:
     return grades
 
 
-def _played_by(
-    llm: LLM | None, role: str, seed: int, *, grades: Literal["score", "generate"] = "score"
-) -> Any:
+def _played_by(llm: LLM | None, role: str, seed: int, **options: Any) -> Any:
     if llm is None:
         raise ValueError(f"{role}: give one, or a model that plays it")
     from dynaserve.rlaa import guarded, model_roles  # noqa: PLC0415 - only for who has a model
@@ -198,9 +203,10 @@ def _played_by(
 
     engine = EmbeddedEngine()
     if role == "attacker":
-        return guarded.GuardedAttacker(model_roles.ModelAttacker(llm, seed=seed), engine)
+        attacker = model_roles.ModelAttacker(llm, seed=seed, **options)
+        return guarded.GuardedAttacker(attacker, engine)
     if role == "arbitrator":
-        arbitrator = model_roles.ModelArbitrator(llm, method=grades, seed=seed)
+        arbitrator = model_roles.ModelArbitrator(llm, seed=seed, **options)
         return guarded.GuardedArbitrator(arbitrator, engine)
     if role == "editor":
         return guarded.GuardedEditor(model_roles.ModelEditor(llm, seed=seed), engine)

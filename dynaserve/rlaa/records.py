@@ -178,7 +178,9 @@ class Result:
     status
         How it ended.
     text
-        What may be published; None unless `releasable`, so that nobody publishes it by mistake.
+        What may be published; None unless `releasable`, so that nobody publishes it by mistake:
+        a run that stopped because the next edit costs too much gives out the text before it only
+        if no leak that is HIGH is left open in it.
     rounds
         All that happened, in order. It holds earlier versions of the text.
     residual

@@ -197,6 +197,7 @@ class Run:
         return Result(Status.BUDGET_EXHAUSTED, None, rounds, self._open(version), reason)
 
     def _stopped(self, version: _Version, turn: Round) -> Result:
+        """Return the text before the edits that cost too much, or none if a HIGH leak is open."""
         reason = f"the next edits cost {turn.mrs:.3g} per attribute, more than {self._max_mrs:.3g}"
         result = Result(
             Status.STOPPED_RATIONAL,
@@ -206,7 +207,10 @@ class Run:
             reason,
             self._edits,
         )
-        return result if result.releasable else replace(result, text=None, edits=())
+        if result.releasable:
+            return result
+        reason += "; what is left open is graded HIGH"
+        return replace(result, text=None, edits=(), reason=reason)
 
 
 def _standing(text: str, following: _Version) -> Iterable[Judgement]:

@@ -16,9 +16,11 @@ from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 
+from dynaserve.redaction.graphemes import whole_clusters
 from dynaserve.rlaa.records import Edit, Span
 
-_RUNS = re.compile(r"\s+|\S+")
+_RUNS = re.compile(r"(?P<plain>[!-~]+(?: [!-~]+)*)|\s+|(?P<other>\S)")
+"""Plain English with a blank between words, white space of any other kind, a single character."""
 _QUOTES = {ord(c): "'" for c in "‘’‚‛′ʼ`´"} | {ord(c): '"' for c in "“”„‟″«»"}
 _ACCENT = 10
 """Combining classes from here on are accents and vowel points; below, they make another letter."""
@@ -27,6 +29,12 @@ _FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols by category, blank to the eye."""
 _GLUED = 6
 """From so many letters and digits on, a value means itself even if a word is glued to it."""
+_SPELLED = 4
+"""Letters from which on a value is known though it is spelled out: ``J o h n``."""
+_DIGITS = re.compile(r"\d(?:[\s().\-/_]{0,3}\d)+")
+_LETTER_BY_LETTER = re.compile(r"(?<![^\W_])[^\W_](?:[\s.\-_*]{1,2}[^\W_](?![^\W_]))+")
+_HYPHEN = re.compile(r"(?<=[^\W_])-(?=[^\W_])")
+_NO_SIGN = re.compile(r"[\W_]")
 _EDGES = " \"'.,;:!?"
 """What a model adds around a quotation."""
 
@@ -38,6 +46,8 @@ def find_mentions(text: str, evidence: str) -> tuple[Span, ...]:
     have no such bounds: caseless scripts, which write without spaces or glue particles to words,
     and a value of six letters or digits and more next to its opposite, as in ``note212-555-0142``.
     Evidence that stands nowhere is looked for once more without the quotes and stops around it.
+    A number of six digits and more is found however its digits are grouped. No mention cuts what a
+    reader takes for one character.
 
     Examples
     --------
@@ -57,11 +67,27 @@ class Folded:
     def mentions(self, evidence: str) -> tuple[Span, ...]:
         """See `find_mentions`."""
         needle = fold(evidence)
-        return self._whole(needle) or self._whole(needle.strip(_EDGES))
+        found = self._whole(needle) or self._whole(needle.strip(_EDGES))
+        return merged((*found, *self._regrouped(needle)))
 
     def repeats(self, value: str) -> bool:
-        """Whether a value is mentioned, be it glued to letters or digits, as in ``31yo``."""
-        return bool(self._whole(fold(value), glued=True))
+        """Whether a value is mentioned, be it glued to letters or digits, or spelled out.
+
+        As in ``31yo``, ``212 555 0142`` for ``2125550142``, ``P o r t o`` and ``Por-to``.
+        """
+        needle = fold(value)
+        if self._whole(needle, glued=True) or self._regrouped(needle):
+            return True
+        letters = _NO_SIGN.sub("", needle)
+        if len(letters) < _SPELLED or letters.isdecimal():
+            return False
+        spelled = (run.group() for run in _LETTER_BY_LETTER.finditer(self._folded))
+        unhyphenated, sought = (_HYPHEN.sub("", words) for words in (self._folded, needle))
+        return any(letters in _NO_SIGN.sub("", run) for run in spelled) or any(
+            _parted(unhyphenated, at, glued=True)
+            and _parted(unhyphenated, at + len(sought), glued=True)
+            for at in _occurrences(sought, unhyphenated)
+        )
 
     def words_around(self, evidence: str) -> tuple[str, ...]:
         """Return the distinct words of the text that the evidence is a part of, in order.
@@ -94,14 +120,27 @@ class Folded:
             if _parted(self._folded, start, glued=glued)
             and _parted(self._folded, start + len(needle), glued=glued)
         )
-        return merged(self._original(start, start + len(needle)) for start in starts)
+        found: list[Span] = []
+        for start in starts:
+            # What lies within the last one needs no look at its clusters again: linear time.
+            if not (found and self._origins[start + len(needle) - 1] < found[-1].end):
+                found.append(self._original(start, start + len(needle)))
+        return merged(found)
+
+    def _regrouped(self, needle: str) -> tuple[Span, ...]:
+        """Return where the digits of a long number stand, whatever is between them."""
+        digits = "".join(filter(str.isdecimal, needle))
+        if len(digits) < _GLUED or any(map(str.isalpha, needle)):
+            return ()
+        return tuple(
+            self._original(start, end)
+            for run in _DIGITS.finditer(self._folded)
+            for start, end in _grouped(digits, run)
+        )
 
     def _original(self, start: int, end: int) -> Span:
-        """Return the span of the original; marks on its last character belong to it."""
-        last = self._origins[end - 1] + 1
-        while last < len(self._text) and unicodedata.category(self._text[last])[0] == "M":
-            last += 1
-        return Span(self._origins[start], last)
+        """Return the span of the original, widened to whole grapheme clusters."""
+        return Span(*whole_clusters(self._text, self._origins[start], self._origins[end - 1] + 1))
 
 
 def fold(text: str) -> str:
@@ -185,18 +224,16 @@ def _fold(text: str) -> tuple[str, list[int]]:
     origins: list[int] = []
     for run in _RUNS.finditer(text):
         start, end = run.span()
-        if text[start].isspace():
-            if folded and folded[-1] != " ":
-                folded.append(" ")
-                origins.append(start)
-        elif run.group().isascii():
+        if run["plain"]:
             folded.append(run.group().lower().replace("`", "'"))
             origins += range(start, end)
-        else:
-            for position in range(start, end):
-                plain = _folded(text[position])
-                folded += plain
-                origins += [position] * len(plain)
+        elif run["other"]:
+            if plain := _folded(run.group()):
+                folded.append(plain)
+                origins += [start] * len(plain)
+        elif folded and folded[-1] != " ":
+            folded.append(" ")
+            origins.append(start)
     return "".join(folded), origins
 
 
@@ -237,6 +274,17 @@ def _parted(text: str, at: int, *, glued: bool) -> bool:
     if "Lo" in {unicodedata.category(before), unicodedata.category(after)}:
         return True
     return glued and before.isdecimal() != after.isdecimal()
+
+
+def _grouped(digits: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield where digits stand in a run of digits with signs between them, as whole numbers."""
+    places = [run.start() + at for at, sign in enumerate(run.group()) if sign.isdecimal()]
+    size = len(digits)
+    for at in _occurrences(digits, "".join(filter(str.isdecimal, run.group()))):
+        begins = at == 0 or places[at - 1] + 1 < places[at]
+        ends = at + size == len(places) or places[at + size - 1] + 1 < places[at + size]
+        if begins and ends:
+            yield places[at], places[at + size - 1] + 1
 
 
 def _occurrences(needle: str, text: str) -> Iterator[int]:

@@ -10,14 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dynaserve.rlaa.records import Edit, Judgement, Result, Round, Span, Status
+from dynaserve.rlaa.records import Edit, Judgement, Result, Round, Span
 from dynaserve.rlaa.spans import apply, utf16
-
-WHY = {
-    Status.STOPPED_RATIONAL: "the next edit costs too much, and what is left open is graded HIGH",
-    Status.BUDGET_EXHAUSTED: "the rounds ran out while something was left open",
-    Status.FAILED: "it could not be anonymized",
-}
 
 
 def text_of(original: str, result: Result) -> str:
@@ -56,15 +50,10 @@ def withheld_because(result: Result) -> dict[str, Any]:
     """Return why nothing is published: status, reason, and the grades of what is left open."""
     return {
         "status": result.status.value,
-        "reason": reason(result),
+        "reason": result.reason,
         "open": [grade(each) for each in result.residual],
         "rounds": [ledger(each) for each in result.rounds],
     }
-
-
-def reason(result: Result) -> str:
-    """Return in words why a result is not releasable."""
-    return result.reason or WHY.get(result.status, "")
 
 
 def offsets(text: str, span: Span) -> dict[str, int]:

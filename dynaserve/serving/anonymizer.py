@@ -41,7 +41,7 @@ from dynaserve.serving.anonymizers import Runs, make_anonymizers, prepare
 from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.proposals import proposals
-from dynaserve.serving.requests import RefusedError, read_body
+from dynaserve.serving.requests import RefusedError
 from dynaserve.serving.review import page
 from dynaserve.serving.settings import AnonymizerSettings, SettingsError
 from dynaserve.serving.stoppable import GoneError, LaterError, Workbench
@@ -123,8 +123,9 @@ class AnonymizerService(SupervisedService):
         """Anonymize a text.
 
         422 says why there is none that may be published, and brings none. 400 says what is wrong
-        and where, 413 what is too much, 415 that this is not JSON, 429 and 503 when to come
-        back (too much waits, or the model is not there), 504 that it took too long.
+        and where, 408 that the body did not come, 413 what is too much, 415 that this is not
+        JSON, 429 and 503 when to come back (too much waits, or the model is not there), 504 that
+        it took too long.
         """
         return await self.answer(text, read_text, self.publish)
 
@@ -158,7 +159,7 @@ class AnonymizerService(SupervisedService):
         """Read a request, have it worked on, and return code and body of what comes of it."""
         # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
         try:
-            body = await read_body(request, self.settings.max_bytes, "send shorter texts, or fewer")
+            body = await request.body(self.settings.max_bytes, self.settings.seconds)
             asked = read(body, self.settings)
             self.require_loaded()
             code, answer = await self.bench.do(

@@ -79,6 +79,13 @@ def require_possible(settings: AnonymizationSettings) -> None:
     """Refuse settings that contradict each other."""
     if settings.mode == "rewrite" and not settings.needs_model:
         raise ValueError("mode rewrite needs a model: name a GGUF file, or a server")
+    if settings.grades == "generate" and not settings.needs_model:
+        raise ValueError("grades generate needs a model: name a GGUF file, or a server")
+    if settings.needs_model and settings.attack_tokens >= settings.context:
+        raise ValueError(
+            f"attack_tokens: {settings.attack_tokens} tokens for an attacker's reply leave no room "
+            f"for a text in a context of {settings.context}"
+        )
     if settings.mode == "rewrite" and settings.consistent is not None:
         raise ValueError("replacements are consistent in mode edit only: rewrite writes freely")
     if settings.server is not None and settings.model is None:
@@ -92,6 +99,8 @@ def options_of(settings: AnonymizationSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "actionable": ACTIONABLE[settings.actionable],
         "max_rounds": settings.max_rounds,
+        "grades": settings.grades,
+        "attack_tokens": settings.attack_tokens,
         "seed": settings.seed,
     }
     if settings.attributes is not None:

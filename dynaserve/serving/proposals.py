@@ -16,7 +16,7 @@ from typing import Any
 from dynaserve.rlaa.alignment import compose
 from dynaserve.rlaa.records import Edit, Judgement, Level, Result, Span
 from dynaserve.rlaa.spans import touched
-from dynaserve.serving.anonymized import offsets, reason
+from dynaserve.serving.anonymized import offsets
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def proposals(text: str, result: Result) -> dict[str, Any]:
     """Return what came of a text as decisions that are left to a person."""
     return {
         "status": result.status.value,
-        "reason": "" if result.releasable else reason(result),
+        "reason": "" if result.releasable else result.reason,
         "marks": [described(text, mark) for mark in marks(text, result)],
     }
 

@@ -176,6 +176,11 @@ class AnonymizationSettings(Settings):
         λ: the most utility that a unit of privacy may cost. None is the anonymizer's own.
     max_rounds : int
         Of the loop.
+    grades : str
+        How a model grades leaks: ``score`` by the probabilities of the four grades, ``generate``
+        by writing them, where its probabilities cannot be had.
+    attack_tokens : int
+        Room for a model's reply as attacker, of ``context``.
     consistent : str or None
         File of the secret key with which the same value gets the same replacement in all texts.
     seed : int
@@ -191,6 +196,8 @@ class AnonymizationSettings(Settings):
     actionable: Literal["high", "high+med"] = "high+med"
     max_mrs: float | None = Field(default=None, ge=0)
     max_rounds: int = Field(default=3, ge=1)
+    grades: Literal["score", "generate"] = "score"
+    attack_tokens: int = Field(default=1024, ge=1)
     consistent: str | None = None
     seed: int = 0
 

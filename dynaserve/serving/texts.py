@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from codecs import BOM_UTF8
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from dynaserve.rlaa.records import ATTRIBUTES
 from dynaserve.serving.requests import RefusedError, TooLargeError, named, parse
 from dynaserve.serving.settings import AnonymizerSettings
+from dynaserve.serving.single_keys import TwiceError, single_keys
 
 FIELDS = {"text", "attributes", "mode"}
 MODES = ("edit", "rewrite")
@@ -66,8 +69,17 @@ def read_items(
 
 
 def document(body: bytes | bytearray, example: str) -> Any:
-    """Return the JSON document of a body."""
-    return parse(body, f"(and lone surrogates are no text); send {example}")
+    """Return the JSON document of a body; a byte order mark before it is none of it."""
+    body = body.removeprefix(BOM_UTF8)
+    parsed = parse(body, f"(and lone surrogates are no text); send {example}")
+    try:  # the parser above is strict about all but this
+        json.loads(body, object_pairs_hook=single_keys)
+    except TwiceError as error:
+        key = f'"{error.key}"' if error.key in {*FIELDS, "items"} else "a key"
+        raise RefusedError(f"{key} stands twice in one object; send it once") from None
+    except (ValueError, RecursionError):
+        raise RefusedError(f"the JSON is nested too deep; send {example}") from None
+    return parsed
 
 
 def asked_or_refused(value: Any, where: str, settings: AnonymizerSettings) -> Asked | RefusedError:

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
 import pytest
 import skops.io
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
 from dynaserve.cli import app
 from dynaserve.defenses import DynaNoise, NoiseKey, RankTemplate, Undefended
 from dynaserve.mia.audit import audit as audit_arrays
+from dynaserve.mia.audit import audit_data
 from dynaserve.mia.shadows import EstimatorTrainer
 
 RNG = np.random.default_rng(0)
@@ -170,8 +173,8 @@ def test_a_gate_that_fails_is_told_beside_json(run, answers):
     [
         ("nonsense_auc>0.6", "no metric 'nonsense_auc'"),
         ("loss_auc", "write a metric, one of"),
-        ("lira_auc>0.6", "'lira_auc' was not tested; tested were gap"),
-        ("loss@near50.auc>0.6", "'loss@near50.auc' was not tested"),
+        ("lira_auc>0.6", "'lira_auc' is not tested; tested are gap"),
+        ("loss@near50.auc>0.6", "'loss@near50.auc' is not tested"),
         ("loss.tpr_at_01pct_fpr>5%", "means nothing with so few non-members"),
     ],
 )
@@ -179,6 +182,53 @@ def test_a_gate_that_cannot_be_judged_never_passes(run, answers, expression, mes
     result = run(answers, "--fail-if", expression)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["confidence@1000.auc>0.6", "floor@near50>0.6", "rmia_auc>0.6", "loss.tpr_at_01pct_fpr>5%"],
+)
+def test_a_gate_on_what_is_not_tested_is_refused_before_the_audit(
+    run, answers, monkeypatch, expression
+):
+    audited = []
+    monkeypatch.setattr(
+        import_module("dynaserve.mia.audit"), "audit_data", lambda *a, **b: audited.append((a, b))
+    )
+    result = run(answers, "--fail-if", "worst_auc>0.9", "--fail-if", expression)
+    assert result.exit_code == 2
+    assert expression in result.stderr
+    assert not audited
+
+
+@pytest.mark.parametrize("quiet", [["--quiet"], []])
+def test_a_verdict_on_a_handful_of_rows_comes_with_a_warning(run, write, quiet):
+    few = [0, 1, 398, 399]
+    path = write(**{name: array[few] for name, array in ANSWERS.items()})
+    result = run(path, *quiet)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: Few rows: with 2 members and 2 non-members")
+    assert ".5 ± 0.50 by chance" in result.stderr
+
+
+def test_probabilities_are_not_taken_for_logits(run, write):
+    p = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+    result = run(write(**ANSWERS | {"logits": p}))
+    assert result.exit_code == 2
+    assert "answers.npz: logits: every row lies in 0..1 and sums to 1" in result.stderr
+    assert "numpy.log" in result.stderr
+    path = write("h.npz", logits=p[:320], labels=HELD_OUT_LABELS)
+    result = run(write(**ANSWERS), "--defense", "rank-template", "--held-out", path)
+    assert result.exit_code == 2
+    assert "h.npz: logits: every row lies" in result.stderr
+    assert "call the array 'probabilities'" in result.stderr
+
+
+def test_audited_rows_are_no_held_out_rows(run, write, answers):
+    path = write("h.npz", logits=LOGITS.astype(np.float32), labels=LABELS)
+    result = run(answers, "--defense", "rank-template", "--held-out", path)
+    assert result.exit_code == 2
+    assert "h.npz: 400 of 400 rows are audited too" in result.stderr
 
 
 def test_the_page_is_written_and_an_old_one_does_not_outlive_an_error(run, answers, tmp_path):
@@ -218,6 +268,9 @@ def test_without_members_or_without_others_nothing_was_checked(run, write, who):
         (["--work", "x"], "--work goes with --estimator"),
         (["--near", "0.1"], "--near goes with --estimator"),
         (["--data", "x.npz"], "--data goes with --estimator"),
+        (["--shadows", "16"], "--shadows goes with --estimator"),
+        (["--workers", "1"], "--workers goes with --estimator"),
+        (["--trust-pickle"], "--trust-pickle goes with --estimator"),
         (["--near", "0,1"], "--near 0,1: needs positive numbers"),
         (["--estimator", "m.skops", "--data", "d.npz"], "FILE.npz and --estimator: name one"),
     ],
@@ -267,6 +320,11 @@ def test_a_mistake_of_ours_is_not_taken_for_one_of_the_user(run, answers, monkey
     assert result.stderr.startswith("internal error: ValueError: broken")
 
 
+def _without_shadows(data, **_):
+    """Audit without the shadows, which takes no time."""
+    return audit_data(replace(data, shadow_logits=None, shadow_member=None), repeats=(1,))
+
+
 class TestEstimator:
     """``--estimator``: shadows are trained on the spot."""
 
@@ -309,6 +367,27 @@ class TestEstimator:
         path = write("h.npz", inputs=inputs, labels=names)
         result = run(*arguments, "--held-out", path, "--defense", "rank-template", "--json")
         assert "calibrated on 320 rows" in json.loads(result.stdout)["defense"]
+
+    def test_rows_of_the_data_are_no_held_out_rows(self, run, arguments, tmp_path):
+        result = run(*arguments, "--held-out", tmp_path / "d.npz")
+        assert result.exit_code == 2
+        assert "d.npz: 160 of 160 rows are audited too" in result.stderr
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_fits_that_did_not_converge_are_one_line(
+        self, run, arguments, tmp_path, monkeypatch, capfd, workers
+    ):
+        monkeypatch.setattr(import_module("dynaserve.mia.audit"), "audit_data", _without_shadows)
+        hasty = LogisticRegression(max_iter=1)
+        with pytest.warns(ConvergenceWarning):
+            hasty.fit(self.INPUTS[self.MEMBER], self.NAMES[self.MEMBER])
+        skops.io.dump(hasty, tmp_path / "m.skops")
+        result = run(*arguments, "--workers", workers)
+        assert result.exit_code == 0, result.stderr
+        (line,) = [one for one in result.stderr.splitlines() if "converge" in one]
+        assert line.startswith("warning: 4 of 4 shadows did not converge")
+        assert "converge" not in run(*arguments, "--workers", workers, "--quiet").stderr
+        assert "ConvergenceWarning" not in capfd.readouterr().err  # of other processes
 
     def test_interrupted_training_goes_on(self, run, arguments, tmp_path, monkeypatch):
         arguments = [*arguments, "--json"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dynaserve import RankTemplate, load_defense
+from dynaserve.cli.tune import _loss
 from dynaserve.mia.attacks import learned
 from dynaserve.mia.tune import candidates
 
@@ -68,6 +69,8 @@ def test_it_writes_a_file_that_serves_and_draws_the_frontier(run, file, tmp_path
     words = " ".join(result.stdout.split())
     assert "accuracy loss at most 0.50%, calibration error at most 0.200" in words
     assert "chosen" in result.stdout
+    assert "…" not in result.stdout  # a figure cut short
+    assert "label alone" in result.stdout
     assert f"dynaserve serve --defense {out}" in result.stdout
 
 
@@ -82,14 +85,43 @@ def test_json_holds_every_trial_and_the_choice(run, file, tmp_path):
     assert facts["file"] == str(tmp_path / "d.toml")
 
 
-def test_nothing_within_the_budget_writes_nothing(run, file, tmp_path):
+def test_nothing_within_the_budget_is_drawn_and_no_defense_written(run, file, tmp_path):
     out, png = tmp_path / "defense.toml", tmp_path / "frontier.png"
     result = run("tune", file(), "-o", out, "--frontier", png, "--max-ece", "0")
     assert result.exit_code == 1
     assert "no defense keeps the budget" in result.stderr
-    assert "nothing was written" in result.stderr
+    assert "no defense file was written" in result.stderr
     assert not out.exists()
-    assert not png.exists()
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_defense_and_the_picture_are_two_files(run, file, tmp_path):
+    out = tmp_path / "one"
+    result = run("tune", file(), "-o", out, "--frontier", tmp_path / "." / "one")
+    assert result.exit_code == 2
+    assert "name two files" in result.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("option", ["-o", "--frontier"])
+def test_no_input_is_written_over(run, file, tmp_path, option):
+    path = file()
+    before = path.read_bytes()
+    more = [] if option == "-o" else ["-o", tmp_path / "d.toml"]
+    result = run("tune", path, option, path, *more, "--force")
+    assert result.exit_code == 2
+    assert "is an input" in result.stderr
+    assert path.read_bytes() == before
+
+
+def test_audited_rows_are_no_held_out_rows(run, file, tmp_path):
+    arrays = answers()
+    np.savez(tmp_path / "h.npz", logits=arrays["logits"], labels=arrays["labels"])
+    result = run(
+        "tune", file(**arrays), "-o", tmp_path / "d.toml", "--held-out", tmp_path / "h.npz"
+    )
+    assert result.exit_code == 2
+    assert f"{N} of {N} rows are audited too" in result.stderr
 
 
 def test_held_out_rows_may_be_a_file_of_their_own(run, file, tmp_path):
@@ -123,13 +155,28 @@ def test_a_reference_without_its_arrays_is_refused(run, file, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("half", "is not a number"), ("-1%", "must lie in"), ("150%", "must lie in"), ("nan", "must")],
+    [
+        ("half", "is not a number"),
+        ("-1%", "must lie in"),
+        ("150%", "must lie in"),
+        ("nan", "must"),
+        ("0.5", "would be 50%; write 50%, or 0.5%"),
+        ("0.05", "would be 5%; write 5%, or 0.05%"),
+        ("1", "would be 100%; write 100%, or 1%"),
+    ],
 )
 def test_a_budget_that_is_no_share_is_refused(run, file, tmp_path, text, message):
     result = run("tune", file(), "-o", tmp_path / "d.toml", "--max-accuracy-loss", text)
     assert result.exit_code == 2
     assert f"--max-accuracy-loss {text}" in result.stderr
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("50%", 0.5), ("0.049", 0.049), ("0", 0.0), (" 5 %", 0.05)]
+)
+def test_a_loss_is_a_share_or_a_percentage(text, share):
+    assert _loss("--max-accuracy-loss", text) == share
 
 
 def test_existing_files_are_only_overwritten_by_force(run, file, tmp_path):

@@ -93,6 +93,20 @@ def test_a_text_that_is_too_long_is_413(server: Any, size: int) -> None:
     assert set(answer.json()) == {"error"}
 
 
+def test_a_text_that_is_announced_too_long_is_413_before_any_of_it_is_sent(server: Any) -> None:
+    (worker,) = server.workers()
+    before = worker.memory_info().rss
+    for length in (600_000, 10**15):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+            client.sendall(
+                b"POST /anonymize HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+                b"content-length: %d\r\n\r\n" % length
+            )
+            assert client.recv(4096).startswith(b"HTTP/1.1 413 ")
+    assert worker.memory_info().rss - before < 10 * 2**20
+    assert post(server).status_code == 200
+
+
 def test_it_listens_on_loopback_only(server: Any) -> None:
     listening = {
         connection.laddr.ip

@@ -11,27 +11,7 @@ from scipy.special import log_softmax
 from dynaserve import DynaNoise
 from dynaserve.mia.adaptive import looks, undefended_looks
 from dynaserve.mia.data import AuditData
-from dynaserve.mia.defended import Defended
-
-N, K, S = 700, 4, 4
-KEY = bytes(range(32))
-
-
-def data(**more: Any) -> AuditData:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, K, N)
-    return AuditData.checked(
-        rng.normal(size=(N, K)) + np.eye(K)[labels],
-        labels,
-        np.arange(N) % 2 == 0,
-        shadow_logits=rng.normal(size=(S, N, K)) + np.eye(K)[labels],
-        shadow_member=rng.random((S, N)).argsort(axis=0) < S // 2,
-        **more,
-    )
-
-
-def known(defense: Any, given: AuditData, seed: int = 0) -> Defended:
-    return Defended.known(defense, given, shadow_defenses=None, seed=seed)
+from tests.mia.worlds import KEY, K, N, data, known
 
 
 def test_many_repeats_and_the_temperature_undone_give_back_the_undefended_answer() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
 from dynaserve.mia.data import AuditData, load, save
 
@@ -97,8 +98,20 @@ def nan_at(array: Any, *index: int) -> Any:
         (lambda a: {"shadow_logits": nan_at(a["shadow_logits"], 2, 1, 0)}, "row 2, 1 holds NaN"),
         (lambda a: {"shadow_member": a["shadow_member"][:3]}, r"needs shape \(4, 6\)"),
         (
-            lambda a: {"shadow_member": a["shadow_member"] * (np.arange(N) != 3)},
-            "0 of 4 shadows were trained on row 3 .1 rows like it.*half of the shadows",
+            lambda a: {"shadow_member": a["shadow_member"] | (np.arange(N) == 3)},
+            "4 of 4 shadows were trained on row 3 .1 rows like it.*half of the shadows, or in none",
+        ),
+        (
+            lambda a: {"logits": softmax(a["logits"], axis=-1)},
+            r"logits: every row lies in 0\.\.1 and sums to 1, .* numpy\.log",
+        ),
+        (
+            lambda a: {"shadow_logits": softmax(a["shadow_logits"], axis=-1).round(2)},
+            "shadow_logits: every row lies in",
+        ),
+        (
+            lambda a: {"neighbor_logits": {"8": softmax(a["neighbor_logits"]["8"], axis=-1)}},
+            "neighbor_logits_8: every row lies in",
         ),
         (lambda a: {"queries": a["queries"][:5]}, r"queries: shape \(5, 5\) must start with \(6,"),
         (lambda _: {"neighbor_logits": np.zeros((N, M, 4))}, r"needs shape \(6, M, 3\)"),
@@ -114,11 +127,21 @@ def test_wrong_arrays_are_named(arrays: dict[str, Any], change: Any, message: st
         AuditData.checked(**(arrays | change(arrays)))
 
 
-def test_one_shadow_of_a_kind_is_too_few(arrays: dict[str, Any]) -> None:
-    member = np.zeros((S, N), int)
-    member[0] = 1
-    with pytest.raises(ValueError, match=r"1 of 4 shadows were trained on row 0 \(6 rows"):
+def test_one_shadow_without_the_row_is_too_few(arrays: dict[str, Any]) -> None:
+    member = np.ones((S, N), int)
+    member[0] = 0
+    with pytest.raises(ValueError, match=r"3 of 4 shadows were trained on row 0 \(6 rows"):
         AuditData.checked(**(arrays | {"shadow_member": member}))
+
+
+def test_shadows_need_not_have_had_any_row(arrays: dict[str, Any]) -> None:
+    data = AuditData.checked(**(arrays | {"shadow_member": np.zeros((S, N), bool)}))
+    assert data.shadows == S
+
+
+def test_logarithms_of_probabilities_are_logits(arrays: dict[str, Any]) -> None:
+    p = softmax(arrays["logits"], axis=-1)
+    AuditData.checked(**(arrays | {"logits": np.log(np.maximum(p, 1e-38))}))
 
 
 def test_a_file_of_something_else_is_refused(arrays: dict[str, Any], tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,26 +9,7 @@ from dynaserve import DynaNoise, RankTemplate
 from dynaserve.defenses import Undefended
 from dynaserve.mia.data import AuditData
 from dynaserve.mia.defended import Defended, SeededNoise
-
-N, K, S = 700, 4, 4
-KEY = bytes(range(32))
-
-
-def data(**more: Any) -> AuditData:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, K, N)
-    return AuditData.checked(
-        rng.normal(size=(N, K)) + np.eye(K)[labels],
-        labels,
-        np.arange(N) % 2 == 0,
-        shadow_logits=rng.normal(size=(S, N, K)) + np.eye(K)[labels],
-        shadow_member=rng.random((S, N)).argsort(axis=0) < S // 2,
-        **more,
-    )
-
-
-def known(defense: Any, given: AuditData, seed: int = 0) -> Defended:
-    return Defended.known(defense, given, shadow_defenses=None, seed=seed)
+from tests.mia.worlds import KEY, N, S, data, known
 
 
 def test_keyed_noise_has_another_key_on_each_shadow_and_its_own_on_the_target() -> None:
@@ -101,3 +80,22 @@ def test_fresh_noise_does_not_repeat_itself() -> None:
     assert not known(DynaNoise.paper(), given).repeats_itself(given)
     assert known(DynaNoise.paper(base_variance=0.0), given).repeats_itself(given)
     assert known(RankTemplate.calibrate(given.logits, given.labels), given).repeats_itself(given)
+
+
+class NoisyFrom:
+    """Noise on the rows from one on, none before."""
+
+    def __init__(self, row: int) -> None:
+        self._row, self._rng = row, np.random.default_rng(0)
+
+    def __call__(self, logits: np.ndarray, *, queries: np.ndarray) -> np.ndarray:
+        p = np.full(logits.shape, 1 / logits.shape[-1])
+        p[queries[:, 0] >= self._row] += self._rng.normal(size=logits.shape[-1])
+        return p
+
+
+@pytest.mark.parametrize("row", [0, 65, N - 1])
+def test_noise_on_the_last_row_alone_is_noise(row: int) -> None:
+    given = data()
+    assert not Defended((NoisyFrom(row),), temperature=1.0).repeats_itself(given)
+    assert Defended((NoisyFrom(N),), temperature=1.0).repeats_itself(given)

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from dynaserve.mia.gates import Gate
+from dynaserve.mia.attacks import learned
+from dynaserve.mia.audit import audit_data
+from dynaserve.mia.data import AuditData
+from dynaserve.mia.gates import Gate, Plan
 from tests.mia.report.audits import defended_audit, made_audit, result
 
 AUDIT = defended_audit()
@@ -92,9 +96,9 @@ def test_a_metric_that_no_audit_has_is_refused_before_any_audit(metric):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("rmia_auc", "'rmia_auc' was not tested; tested were gap, label_lira"),
-        ("lira_online@100.auc", "'lira_online@100.auc' was not tested"),
-        ("floor@100", "form '100' was not tested; tested were 1, near50"),
+        ("rmia_auc", "'rmia_auc' is not tested; tested are gap, label_lira"),
+        ("lira_online@100.auc", "'lira_online@100.auc' is not tested"),
+        ("floor@100", "form '100' is not tested; tested are 1, near50"),
     ],
 )
 def test_what_was_not_tested_is_an_error_and_no_pass(metric, message):
@@ -128,3 +132,61 @@ def test_limits_may_be_negative_or_have_an_exponent(expression) -> None:
 def test_a_limit_that_the_metric_cannot_reach_is_refused(expression) -> None:
     with pytest.raises(ValueError, match=r"would never or always fail; write 0\.6 or 60%"):
         Gate.parse(expression)
+
+
+def answers(shadows: int, near: int, seed: int = 0) -> AuditData:
+    rng = np.random.default_rng(seed)
+    rows, member = 120, np.arange(120) < 60
+    labels, arrays = rng.integers(0, 3, rows), {}
+    if shadows:
+        arrays["shadow_logits"] = rng.normal(size=(shadows, rows, 3))
+        arrays["shadow_member"] = rng.random((shadows, rows)).argsort(axis=0) < shadows // 2
+    if near:
+        arrays["neighbor_logits"] = rng.normal(size=(rows, near, 3))
+    return AuditData.checked(rng.normal(size=(rows, 3)), labels, member, **arrays)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shadows", "near"), [("adaptive", 0, 0), ("paper", 0, 2), ("adaptive", 4, 2)]
+)
+def test_the_plan_is_what_the_audit_then_tests(monkeypatch, protocol, shadows, near):
+    full = learned.cross_fitted
+    monkeypatch.setattr(
+        learned,
+        "cross_fitted",
+        lambda f, e, *, iterations: full(f, e, iterations=iterations // 50),
+    )
+    data = answers(shadows, near)
+    plan = Plan.of(data, repeats=(7, 3), protocol=protocol)
+    found = audit_data(data, repeats=(7, 3), protocol=protocol, bootstrap=0)
+    assert sorted(plan.attacks) == sorted(found.attacks)
+    assert plan.forms == tuple(found.leak)
+    assert plan.non_members == found.non_members
+
+
+PLAN = Plan.of(answers(0, 2), repeats=(1, 100), protocol="adaptive")
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["loss@100.auc", "loss_auc", "worst_auc", "floor@near2", "total", "ece", "midput",
+     "loss.balanced_accuracy"],
+)  # fmt: skip
+def test_what_will_be_tested_may_be_asked_for(metric):
+    Gate.parse(f"{metric}>0.5").require_planned(PLAN)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("loss@1000.auc", "'loss@1000.auc' is not tested; tested are gap"),
+        ("floor@10", "form '10' is not tested; tested are 1, 100, near2"),
+        ("scores_add@near50", "form 'near50' is not tested"),
+        ("lira_auc", "'lira_auc' is not tested"),
+        ("loss.tpr_at_1pct_fpr", "means nothing with so few non-members"),
+        ("worst_tpr_at_01pct_fpr", "means nothing with so few non-members"),
+    ],
+)
+def test_what_will_not_be_tested_is_refused_before_the_audit(metric, message):
+    with pytest.raises(ValueError, match=message):
+        Gate.parse(f"{metric}>0.5").require_planned(PLAN)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dynaserve.mia import metrics
 from dynaserve.mia.attacks import Attack
 from dynaserve.mia.attacks.thresholds import Confidence, Entropy, Loss
+from dynaserve.mia.intervals import best_accuracy_interval, tpr_interval
 from dynaserve.mia.judging import Judge, Reading
 
 MEMBER = np.array([1, 1, 1, 0, 0, 0], bool)
@@ -101,3 +103,18 @@ def test_no_resamples_leave_the_whole_range() -> None:
     result = judge().result("loss", "1", reading([1, 1, 1, 0, 0, 0]))
     assert result.auc_interval == (0, 1)
     assert result.balanced_accuracy_interval == (0.5, 1)
+
+
+def test_intervals_of_rates_and_of_the_best_threshold_allow_for_what_resamples_hide() -> None:
+    rng = np.random.default_rng(4)
+    member = np.arange(2000) < 1000
+    scores = rng.normal(size=(1, 2000)) + member
+    one = Judge(np.zeros(2000, int), member, None, knows_defense=True, bootstrap=200, seed=3)
+    result = one.result("loss", "1", Reading.of(Loss(), "", scores))
+    kept = Reading.of(Loss(), "", scores).scores[0]
+    assert result.tpr_at_1pct_fpr_interval == tpr_interval(kept, member, 0.01, seed=3)
+    assert result.tpr_at_01pct_fpr_interval == tpr_interval(kept, member, 0.001, seed=3)
+    weights = metrics.resample_counts(member, 200, np.random.default_rng(3))
+    resampled = metrics.roc_curve(kept, member, weights).balanced_accuracy().max(axis=-1)
+    expected = best_accuracy_interval(result.best_balanced_accuracy, resampled, member)
+    assert result.best_balanced_accuracy_interval == pytest.approx(expected)

@@ -96,6 +96,13 @@ def test_the_best_threshold_beside_an_infinity_is_a_score() -> None:
     assert curve.best_threshold() == 4.0
 
 
+def test_the_best_threshold_between_infinities_is_the_upper_one() -> None:
+    # Half way between them is no number, and computing it would warn.
+    curve = metrics.roc_curve([math.inf, -math.inf], member(1, 0))
+    assert curve.best_threshold() == math.inf
+    assert metrics.roc_curve([1e308, -1e308], member(1, 0)).best_threshold() == 0.0
+
+
 @pytest.mark.parametrize(
     ("scores", "flags", "message"),
     [
@@ -130,8 +137,17 @@ def test_rounding_ties_what_differs_by_rounding_only() -> None:
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
 def test_rounding_never_changes_an_order(values: list[float]) -> None:
-    ordered = np.sort(np.array(values))
-    assert (np.diff(metrics.rounded(ordered)[np.isfinite(ordered)]) >= 0).all()
+    kept = metrics.rounded(np.sort(np.array(values)))
+    assert (kept[1:] >= kept[:-1]).all()
+
+
+def test_rounding_stays_among_the_finite_numbers() -> None:
+    most = np.finfo(float).max
+    scores = np.array([-most, most, most * (1 - 1e-13), most * (1 - 1e-8), 5e-324])
+    kept = metrics.rounded(scores)
+    assert np.isfinite(kept).all()
+    assert kept[1] == kept[2] == -kept[0] > kept[3] > kept[4] == 0
+    np.testing.assert_allclose(kept[:4], scores[:4], rtol=1e-8)
 
 
 def test_rounding_keeps_outliers_from_tying_the_rest() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dynaserve.mia.results import AttackResult, RocPoints, leaks
+from dynaserve.mia.metrics import roc_auc
+from dynaserve.mia.results import AttackResult, RocPoints, clear_auc, leaks
 
 
 def result(attack: str, auc: float, access: Any = "scores", form: str = "1") -> AttackResult:
@@ -33,8 +35,8 @@ def result(attack: str, auc: float, access: Any = "scores", form: str = "1") -> 
     )
 
 
-def split(*results: AttackResult) -> Any:
-    return leaks({one.name: one for one in results})
+def split(*results: AttackResult, rows: int = 1000) -> Any:
+    return leaks({one.name: one for one in results}, members=rows, non_members=rows)
 
 
 def test_one_query_has_no_suffix() -> None:
@@ -74,5 +76,27 @@ def test_scores_that_add_nothing_leave_the_floor_as_the_total() -> None:
 
 
 def test_no_clear_leak_is_called_none() -> None:
-    assert split(result("gap", 0.50, "label"), result("loss", 0.515))["1"].dominant == "none"
-    assert split(result("gap", 0.50, "label"), result("loss", 0.54))["1"].dominant == "scores"
+    def dominant(auc: float, rows: int) -> str:
+        both = split(result("gap", 0.50, "label"), result("loss", auc), rows=rows)
+        return str(both["1"].dominant)
+
+    assert (dominant(0.528, 1000), dominant(0.54, 1000)) == ("none", "scores")
+    assert (dominant(0.54, 100), dominant(0.54, 10_000)) == ("none", "scores")
+    assert dominant(1.0, 2) == "none"
+
+
+def test_the_best_of_many_attacks_has_to_be_better_to_count() -> None:
+    # sqrt(201 / 120,000) = .040927, times 1.959964 and, at 1 - .05 / 28, 2.913726
+    assert clear_auc(1, 100, 100) == pytest.approx(0.580215, abs=1e-6)
+    assert clear_auc(14, 100, 100) == pytest.approx(0.619249, abs=1e-5)
+
+
+def test_audits_of_models_that_leak_nothing_rarely_find_something() -> None:
+    rng = np.random.default_rng(0)
+    member = np.arange(120) < 60
+    clear = clear_auc(14, 60, 60)
+    best = [
+        max(roc_auc(scores, member) for scores in rng.normal(size=(14, 120))) for _ in range(300)
+    ]
+    alarms = np.mean(np.array(best) > clear)
+    assert 0 < alarms < 0.06  # one-sided: about half of the 5%

@@ -253,6 +253,32 @@ def test_reference_and_held_out_rows_must_fit():
         )
 
 
+def test_audited_rows_are_no_held_out_rows():
+    arrays = world()
+    arrays |= {"held_out_logits": arrays["logits"], "held_out_labels": arrays["labels"]}
+    with pytest.raises(ValueError, match="held_out_logits: 320 of 320 rows are audited too"):
+        tune(**arrays, repeats=(1,))
+
+
+def test_held_out_probabilities_are_no_logits():
+    arrays = world()
+    z = np.exp(arrays["held_out_logits"])
+    arrays["held_out_logits"] = z / z.sum(axis=1, keepdims=True)
+    with pytest.raises(ValueError, match="held_out_logits: every row lies in"):
+        tune(**arrays, repeats=(1,))
+
+
+def test_shadows_that_never_had_the_rows_try_the_offline_attacks():
+    arrays = world()
+    arrays["shadow_member"] = np.zeros_like(arrays["shadow_member"])
+    offline = QuickAudit(audited(arrays), repeats=1, seed=0)
+    leak = offline.trial(Candidate("none", "none", Undefended())).leak["1"]
+    bare = {name: arrays[name] for name in ("logits", "labels", "member")}
+    alone = QuickAudit(AuditData.checked(**bare), repeats=1, seed=0)
+    assert leak.total_attack in ("lira_offline", "rmia_offline", "modified_entropy")
+    assert leak.total >= alone.trial(Candidate("none", "none", Undefended())).leak["1"].total
+
+
 def test_too_few_classes_for_more_ranks_are_tried_once():
     rng = np.random.default_rng(0)
     others = rng.integers(0, 2, 400)
@@ -299,8 +325,50 @@ def test_a_limit_outside_0_1_is_refused(limit):
         Budget(0.0, limit)
 
 
-def test_the_figure_is_a_png_with_ink_on_it(found):
-    picture = np.asarray(Image.open(io.BytesIO(frontier_png(found))).convert("RGB"))
-    assert picture.shape == (690, 1500, 3)
-    chosen_blue = (np.abs(picture.astype(int) - (0x2A, 0x6F, 0xBB)).sum(axis=-1) < 60).sum()
-    assert chosen_blue > 30
+BLUE, OVER, RING = (0x2A, 0x6F, 0xBB), (0xF2, 0xDE, 0xDE), (0, 0, 0)
+
+
+def drawn(tuning: Tuning) -> list[np.ndarray]:
+    """Return the insides of the two panels, (height, width, 3) each."""
+    picture = np.asarray(Image.open(io.BytesIO(frontier_png(tuning))).convert("RGB")).astype(int)
+    assert picture.shape == (750, 1500, 3)
+    return [picture[45:640, left : left + 650] for left in (115, 820)]
+
+
+def ink(panel: np.ndarray, color: tuple[int, int, int]) -> int:
+    """Count the pixels of a color; marks are translucent, the shade is close to white."""
+    near = 12 if color == OVER else 90
+    return int((np.abs(panel - color).sum(axis=-1) < near).sum())
+
+
+def placed(name: str, family: str, loss: float, ece: float, auc: float) -> Trial:
+    return replace(invented(name, loss, ece, auc), family=family)
+
+
+def test_what_breaks_either_limit_is_hollow_in_both_panels():
+    none = placed("none", "none", 0.0, 0.05, 0.9)
+    keeps = placed("r", "RankTemplate", 0.0, 0.05, 0.6)
+    breaks = replace(keeps, calibration_error=0.3)
+    for budget in (Budget(0.01, 0.1), Budget(0.01, 0.31)):
+        panels = drawn(Tuning((none, breaks), None, budget))
+        filled = drawn(Tuning((none, keeps), None, budget))
+        for panel, other in zip(panels, filled, strict=True):
+            if breaks.within(budget):
+                assert ink(panel, BLUE) == pytest.approx(ink(other, BLUE), rel=0.2)
+            else:
+                assert ink(panel, BLUE) < 0.7 * ink(other, BLUE)
+                assert (panel[..., 2] - panel[..., 0] > 40).sum() > 10  # its outline
+
+
+def test_the_choice_has_a_ring_and_a_limit_has_its_shade(found):
+    left, right = drawn(found)
+    assert ink(left, OVER) > 10_000
+    assert ink(right, OVER) == 0  # no limit was set
+    without = drawn(replace(found, best=None))
+    assert ink(left, RING) > ink(without[0], RING) + 200
+
+
+def test_a_frontier_is_drawn_where_nothing_keeps_the_budget(found):
+    left, right = drawn(replace(found, best=None, budget=Budget(0.0, 0.0)))
+    assert ink(right, OVER) > 0.8 * right[..., 0].size
+    assert ink(left, BLUE) > 0

@@ -32,6 +32,11 @@ def found(layer: object, text: str) -> list[str]:
         "jürgen@bücher.example",
         "a" * 300 + "@example.com",
         "ada@one.example@two.example",
+        "ada at gmail.com",
+        "ADA AT GMAIL.COM",
+        "ada . quill @ gmail . com",
+        "ada @ mail . co . uk",
+        "ada at libero.it",
     ],
 )
 def test_an_email_address_is_found_whole(address: str) -> None:
@@ -41,7 +46,23 @@ def test_an_email_address_is_found_whole(address: str) -> None:
         assert covered == set(range(where, where + len(address)))
 
 
-@pytest.mark.parametrize("text", ["@ada", "5 @ 3 each", "meet at noon", "at the dot", "ada@", "@"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I was at work.It was fun",
+        "I was at work.it was fun",
+        "we met at noon.Then we left",
+        "look at this dot on the wall",
+        "it is at the dot in the middle",
+        "bought 5 @ 3.50 each",
+        "@ada",
+        "5 @ 3 each",
+        "meet at noon",
+        "at the dot",
+        "ada@",
+        "@",
+    ],
+)
 def test_a_sign_alone_is_no_email_address(text: str) -> None:
     assert found(emails, text) == []
 
@@ -53,6 +74,29 @@ def test_links_end_before_punctuation() -> None:
         "www.example.org",
         "HTTP://X.example",
     ]
+
+
+def test_an_address_ends_before_the_next_sentence() -> None:
+    assert found(emails, "Mail ada@example.com . Then go") == ["ada@example.com"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "linkedin.com/in/ada-quill",
+        "github.com/adaquill",
+        "www.example.org",
+        "t.me/adaq",
+        "docs.example.com:8080/a?b=c",
+    ],
+)
+def test_a_link_without_a_scheme_is_found(link: str) -> None:
+    assert found(urls, f"See {link}, or not.") == [link]
+
+
+@pytest.mark.parametrize("text", ["and/or", "node.js/express", "U.S./Canada", "work.in/out", "a.b"])
+def test_a_slash_alone_makes_no_link(text: str) -> None:
+    assert found(urls, f"It is {text} here") == []
 
 
 @pytest.mark.parametrize(
@@ -67,6 +111,9 @@ def test_links_end_before_punctuation() -> None:
         "4821 fennimore lane",
         "P.O. Box 1234",
         "Lindenweg 12",
+        "Am Markt 5",
+        "Am Markt 5, 80331 Musterstadt",
+        "An der Alten Kirche 12a",
         "Lange Stra\u00dfe 5, 80331 Musterstadt".removeprefix("Lange "),
         "12 rue des Lilas",
     ],
@@ -77,6 +124,16 @@ def test_a_street_address_is_found_whole(address: str) -> None:
 
 def test_a_british_postcode_is_found() -> None:
     assert found(addresses, "near ZZ9 9ZZ.") == ["ZZ9 9ZZ"]
+    assert found(addresses, "near sw1a 1aa, or M1 1ae") == ["sw1a 1aa", "M1 1ae"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["b2 5th floor", "m1 2nd floor", "e5 2gb ram", "w8 4me", "a4 3mm", "n1 2st",
+     "am Montag 5 Uhr", "Am Bahnhof 5 Minuten warten", "Am Markt um 5"],
+)  # fmt: skip
+def test_letters_and_digits_alone_are_no_code_and_no_street(text: str) -> None:
+    assert found(addresses, text) == []
 
 
 @pytest.mark.parametrize(

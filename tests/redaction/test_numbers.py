@@ -33,6 +33,9 @@ from dynaserve.redaction.numbers import numbers
         ("43127", "ZIP"),
         ("43127-1234", "ZIP"),
         ("192.0.2.7", "IP"),
+        ("00:1A:2B:3C:4D:5E", "MAC"),
+        ("00-1a-2b-3c-4d-5e", "MAC"),
+        ("001a.2b3c.4d5e", "MAC"),
         ("2001:db8::1", "IP"),
         ("fe80::1ff:fe23:4567:890a", "IP"),
         ("DE89 3704 0044 0532 0130 00", "IBAN"),
@@ -50,6 +53,30 @@ def test_a_number_gets_its_label(number: str, label: str) -> None:
 )
 def test_dates_amounts_and_short_numbers_stay(text: str) -> None:
     assert redact(f"It is {text}.") == f"It is {text}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["v1.2.3.4", "version 1.2.3.4", "release 10.0.1.2", "Chrome/120.0.6099.109", "10000 steps",
+     "a population of 84000", "50000 new users", "12345 km", "[2023-10-11 12:30:45]",
+     "2023-10-11T12:30:45.123456Z", "11/10/2023 12:30", "ab:cd:12"],
+)  # fmt: skip
+def test_versions_counts_and_moments_stay(text: str) -> None:
+    assert redact(f"It is {text}.") == f"It is {text}."
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("2023-10-11 415-555-0123", "2023-10-11 [PHONE]"),
+        ("I moved to 94110 this year", "I moved to [ZIP] this year"),
+        ("94110 is nice", "[ZIP] is nice"),
+        ("zip94110 or zip code94110", "zip[ZIP] or zip code[ZIP]"),
+        ("the server 10.0.1.2", "the server [IP]"),
+    ],
+)
+def test_what_stands_beside_is_taken_out_all_the_same(text: str, after: str) -> None:
+    assert redact(text) == after
 
 
 def test_an_iban_ends_where_its_country_says() -> None:

@@ -115,7 +115,7 @@ def test_there_is_a_layer_for_each_label() -> None:
         span.label for value in map(CanaryMint(1).draw, KINDS) for span in find_personal(value)
     }
     assert found == set(LABELS.values())
-    assert len(LAYERS) == 9
+    assert len(LAYERS) == 10
 
 
 def test_the_examples_run() -> None:

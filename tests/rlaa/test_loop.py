@@ -145,6 +145,8 @@ def test_an_edit_that_costs_too_much_is_taken_back(level: Level, released: bool)
     assert turn.edits[0].after == "Portugal"
     assert turn.mrs is not None
     assert turn.mrs > 0.01
+    assert result.reason.startswith(f"the next edits cost {turn.mrs:.3g} per attribute")
+    assert result.reason.endswith("; what is left open is graded HIGH") is not released
 
 
 @pytest.mark.parametrize("text", ["jo@x.com", "Call 212-555-0142 or jo@x.com"])
@@ -493,6 +495,8 @@ def test_a_sentence_too_long_for_a_role_is_refused_with_the_limit() -> None:
         {"actionable": {"SOME"}},
         {"max_mrs": -1.0},
         {"max_mrs": float("nan")},
+        {"attack_tokens": 0},
+        {"attack_tokens": 9.5},
         {"max_rounds": 0},
         {"max_rounds": True},
         {"grades": "guess"},
@@ -553,6 +557,13 @@ def test_a_model_without_probabilities_writes_its_grades() -> None:
     ).run("It rains in Porto, and I stay at home.")
     assert result.status is Status.CLEAN
     assert [judged.level for judged in result.rounds[0].judgements] == [Level.LOW]
+
+
+def test_a_model_attacks_with_as_many_tokens_as_it_may() -> None:
+    for options, tokens in (({}, 1024), ({"attack_tokens": 99}, 99)):
+        llm = ScriptedLLM([json.dumps({"reasoning": "nothing", "leaks": []})])
+        assert Anonymizer(llm, **options).run("It rains.").status is Status.CLEAN
+        assert [request.max_tokens for request in llm.requests] == [tokens]
 
 
 def attack_on(*words: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from dynaserve.rlaa import Anonymizer, Judgement, Leak, Level, Status
 from dynaserve.rlaa.model_roles import ModelArbitrator, ModelAttacker, ModelEditor, ModelRewriter
-from dynaserve.rlaa.roles import RoleError
+from dynaserve.rlaa.roles import RoleError, TooMuchError
 from dynaserve.rlaa.spans import apply, find_mentions
 
 TEXTS = [
@@ -70,14 +70,18 @@ def test_every_text_gets_a_status_and_every_reply_is_json(heard, text):
         max_rounds=1,
     )
     result = anonymizer.run(text)
-    assert isinstance(result.status, Status)
-    assert heard.completions
+    whole = [json.loads(reply.text) for reply in heard.completions if reply.finished]
+    assert any({"reasoning", "leaks"} <= reply.keys() for reply in whole)
     assert (result.text is not None) == result.releasable
     if result.status is Status.FAILED:
+        assert (result.text, result.edits) == (None, ())
         assert result.reason
         assert not any(word in result.reason for word in ("Oslo", "Leeds", "weather"))
-    elif result.text is not None:
-        assert apply(text, result.edits) == result.text
+    else:
+        assert result.status in Status
+        assert heard.completions[-1].finished  # an attack that was read whole comes last
+        if result.text is not None:
+            assert apply(text, result.edits) == result.text
 
 
 def test_grades_have_first_tokens_of_their_own_and_a_probability(heard):
@@ -93,7 +97,7 @@ def test_grades_have_first_tokens_of_their_own_and_a_probability(heard):
 
 def usable(ask):
     """Return the first answer of a few seeds; what is cut off or does not fit is none."""
-    for seed in range(4):
+    for seed in range(8):
         with suppress(RoleError):
             return ask(seed)
     pytest.fail("no usable answer with any seed")
@@ -120,14 +124,22 @@ def test_an_edit_fits(heard):
     assert find_mentions(apply(TEXTS[0], [edit]), "Oslo") == ()
 
 
-def test_a_rewrite_is_whole_or_there_is_none(heard):
+def test_a_rewrite_is_what_the_model_wrote_to_its_end(heard):
     judged = Judgement(Leak("location", "Norway", "Oslo", 5, "Names a city."), Level.HIGH)
-    try:
-        rewritten = ModelRewriter(heard, retries=0).rewrite(TEXTS[1], [judged])
-    except RoleError:
-        assert [completion.finished for completion in heard.completions] == [False]
-    else:
-        assert rewritten == json.loads(heard.completions[-1].text)["text"]
+    rewritten = usable(
+        lambda seed: ModelRewriter(heard, seed=seed, retries=0).rewrite("I live in Oslo.", [judged])
+    )
+    assert heard.completions[-1].finished
+    assert rewritten == json.loads(heard.completions[-1].text)["text"]
+
+
+def test_a_rewrite_that_is_cut_off_is_none(heard, llm, monkeypatch):
+    judged = Judgement(Leak("location", "Norway", "Oslo", 5, "Names a city."), Level.HIGH)
+    complete = llm.complete
+    monkeypatch.setattr(llm, "complete", lambda *a, **o: complete(*a, **{**o, "max_tokens": 8}))
+    with pytest.raises(TooMuchError, match="in 2 tries"):
+        ModelRewriter(heard, retries=1).rewrite(TEXTS[0], [judged])
+    assert [reply.finished for reply in heard.completions] == [False, False]
 
 
 def test_an_attack_is_read_whole(heard):

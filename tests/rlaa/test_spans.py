@@ -78,6 +78,26 @@ def test_a_long_value_is_found_though_words_are_glued_to_it(text: str) -> None:
     assert found(text, "212-555-0142") == ["212-555-0142"]
 
 
+@pytest.mark.parametrize(
+    ("text", "evidence", "expected"),
+    [
+        ("a 👩‍⚕️ in town", "👩", ["👩‍⚕️"]),
+        ("🇵🇹🇵🇱", "🇹", ["🇵🇹"]),
+        ("ok 👍🏽", "👍", ["👍🏽"]),
+        ("no. 3️⃣ here", "3", ["3️⃣"]),
+        ("in Portọ́, ok", "Porto", ["Portọ́"]),
+    ],
+)
+def test_no_mention_cuts_what_is_one_character_to_a_reader(text, evidence, expected) -> None:
+    assert found(text, evidence) == expected
+
+
+def test_a_long_number_is_found_however_it_is_grouped() -> None:
+    text = "2125550142, (212) 555-0142 or 212 555 0142; 92125550142, 212-555-01423, 212:555:0142"
+    assert found(text, "212-555-0142") == ["2125550142", "212) 555-0142", "212 555 0142"]
+    assert found("on 12 3 4 and 1234", "1234") == ["1234"]
+
+
 def test_three_values_divided_by_blanks_are_three() -> None:
     text = "a@example.com b@example.com a@example.com"
     assert find_mentions(text, "a@example.com") == (Span(0, 13), Span(28, 41))
@@ -116,6 +136,8 @@ def test_a_long_repetition_takes_no_quadratic_time() -> None:
     # 20,000 rejected places times 20,000 characters would never come back.
     assert find_mentions("ba " * 20_000, "ba " * 7_000 + "b") == ()
     assert find_mentions("a" * 50_000, "a" * 25_000) == ()
+    assert find_mentions("\U0001f469\u200d" * 20_000, "\U0001f469")
+    assert find_mentions("1 " * 50_000, "1" * 25_000) != ()
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6))))
@@ -183,6 +205,36 @@ def test_words_that_evidence_is_a_part_of(text, evidence, words) -> None:
 @pytest.mark.parametrize("after", ["31yo", "aged31", "still 31", "31"])
 def test_a_value_glued_to_something_is_repeated(after) -> None:
     assert spans.Folded(after).repeats("31")
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        ("2125550142", "at 212 555 0142"),
+        ("212-555-0142", "2 1 2 5 5 5 0 1 4 2"),
+        ("John", "it is J o h n"),
+        ("Porto", "P-O-R-T-O!"),
+        ("Gonzalez", "Gonza-lez"),
+        ("co-op", "the coop"),
+        ("Ada Quill", "A d a  Q u i l l"),
+    ],
+)
+def test_a_value_spelled_out_is_repeated(value, after) -> None:
+    assert spans.Folded(after).repeats(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        ("therapist", "the rapist"),
+        ("Porto", "a port o and a b c"),
+        ("1234", "1 2 3 4"),
+        ("Ann", "A n n"),
+        ("nurse", "health care"),
+    ],
+)
+def test_words_that_only_hold_the_letters_are_no_repetition(value, after) -> None:
+    assert not spans.Folded(after).repeats(value)
 
 
 def test_a_value_within_a_word_is_no_repetition() -> None:

@@ -40,6 +40,13 @@ JUDGED = Judgement(
     (Span(AT, AT + len(SECRET)),),
 )
 EDIT = Edit(JUDGED.spans[0], SECRET, "[EMAIL]", "identifier")
+JSON = {"content-type": "application/json"}
+SCOPE: dict[str, Any] = {
+    "type": "http", "http_version": "1.1", "method": "POST", "path": "/anonymize",
+    "raw_path": b"/anonymize", "query_string": b"", "root_path": "", "scheme": "http",
+    "headers": [(b"content-type", b"application/json")],
+    "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+}  # fmt: skip
 
 
 def anonymized(text: str = TEXT) -> Result:
@@ -229,13 +236,43 @@ def test_a_bad_request_is_told_where_it_is_wrong_and_quoted_nowhere(
 
 
 def test_half_a_character_and_no_json_are_refused(client: Any) -> None:
-    headers = {"content-type": "application/json"}
-    answer = client.post("/anonymize", content=b'{"text": "\\ud800"}', headers=headers)
+    answer = client.post("/anonymize", content=b'{"text": "\\ud800"}', headers=JSON)
     assert answer.status_code == 400
     answer = client.post(
         "/anonymize", content=TEXT.encode(), headers={"content-type": "text/plain"}
     )
     assert answer.status_code == 415
+
+
+def test_a_body_that_is_declared_too_long_is_413_before_any_of_it_comes(client: Any) -> None:
+    status, error = client.loop.run_until_complete(asyncio.wait_for(unsent(client, 10**15), 20))
+    assert (status, error) == (
+        413,
+        {"error": "the body is longer than 20000 bytes; send shorter texts, or fewer"},
+    )
+
+
+def test_a_body_that_does_not_come_is_408_after_the_time_limit(client: Any) -> None:
+    status, error = client.loop.run_until_complete(asyncio.wait_for(unsent(client, 20000), 20))
+    assert (status, error) == (
+        408, {"error": "the body did not come in 3 seconds; send it again"},
+    )  # fmt: skip
+
+
+async def unsent(client: Any, length: int) -> tuple[int, Any]:
+    """Announce a body, send none of it, and return the answer."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def collect(message: Any) -> None:
+        sent.append(message)
+
+    length_header = (b"content-length", str(length).encode())
+    scope = SCOPE | {"headers": [*SCOPE["headers"], length_header]}
+    await client.app(scope, receive, collect)
+    return sent[0]["status"], json.loads(sent[1]["body"])
 
 
 def test_each_item_of_a_batch_has_an_answer_of_its_own(
@@ -410,13 +447,7 @@ def test_a_client_that_hangs_up_stops_its_request_and_no_other(client: Any) -> N
         async def collect(message: Any) -> None:
             sent.append(message)
 
-        scope = {
-            "type": "http", "http_version": "1.1", "method": "POST", "path": "/anonymize",
-            "raw_path": b"/anonymize", "query_string": b"", "root_path": "", "scheme": "http",
-            "headers": [(b"content-type", b"application/json")],
-            "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        }  # fmt: skip
-        request = asyncio.create_task(client.app(scope, receive, collect))
+        request = asyncio.create_task(client.app(SCOPE.copy(), receive, collect))
         while not stuck.begun.acquire(blocking=False):
             await asyncio.sleep(0.01)
         DOING.act = anonymized
@@ -531,6 +562,7 @@ def test_without_an_anonymizer_of_ones_own_the_built_in_engine_answers_once_it_h
         ("DYNASERVE_ALLOW_REMOTE", "1", "about a server"),
         ("DYNASERVE_ATTRIBUTES", "age,shoes", "DYNASERVE_ATTRIBUTES: "),
         ("DYNASERVE_MAX_ROUNDS", "0", "DYNASERVE_MAX_ROUNDS: "),
+        ("DYNASERVE_GRADES", "generate", "grades generate needs a model"),
     ],
 )
 def test_a_mistake_in_the_settings_stops_the_server_before_its_workers(

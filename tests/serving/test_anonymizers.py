@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,28 @@ def test_a_model_plays_both_modes_and_is_loaded_once(monkeypatch: pytest.MonkeyP
         return ScriptedLLM([])
 
     monkeypatch.setattr(backends, "LlamaCppLLM", load)
-    assert [*make_anonymizers(settings(model="m.gguf", context=1024))] == ["edit", "rewrite"]
-    assert loaded == [("m.gguf", 1024)]
+    assert [*make_anonymizers(settings(model="m.gguf", context=2048))] == ["edit", "rewrite"]
+    assert loaded == [("m.gguf", 2048)]
+
+
+def test_a_model_writes_its_grades_and_as_much_as_it_may_if_so_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {
+        "reasoning": "Says so.",
+        "leaks": [
+            {"attribute": "location", "reasoning": "r", "guess": "UK", "evidence": "Leeds",
+             "certainty": 5},
+        ],
+    }  # fmt: skip
+    grades = {"grades": [{"number": 1, "reason": "vague", "level": "LOW"}]}
+    llm = ScriptedLLM([json.dumps(found), json.dumps(grades)])
+    monkeypatch.setattr(backends, "LlamaCppLLM", lambda *_, **__: llm)
+    told = settings(model="m.gguf", grades="generate", attack_tokens=321, attributes=("location",))
+    result = make_anonymizers(told)["edit"].run("Rain in Leeds.")
+    assert (result.status, result.text) == (Status.CLEAN, "Rain in Leeds.")
+    assert llm.requests[0].max_tokens == 321
+    assert llm.calls == 2
 
 
 def test_a_server_gets_its_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +102,9 @@ def test_a_public_server_is_refused_unless_it_is_allowed() -> None:
         ({"server": "http://127.0.0.1"}, "name of its model"),
         ({"allow_remote": True}, "about a server"),
         ({"mode": "rewrite", "model": "m", "consistent": "key"}, "in mode edit only"),
+        ({"grades": "generate"}, "grades generate needs a model"),
+        ({"model": "m", "context": 512, "attack_tokens": 512}, "attack_tokens: 512 tokens for"),
+        ({"model": "m", "context": 1024}, "leave no room for a text in a context of 1024"),
         ({"model": "nowhere.gguf"}, "nowhere.gguf"),
     ],
 )
@@ -123,7 +147,7 @@ def test_settings_survive_the_trip_through_the_environment() -> None:
     told = AnonymizerSettings(
         model="org/repo:m.gguf", attributes=("age", "birth_place"), actionable="high",
         max_mrs=0.25, max_rounds=2, consistent="key", seed=4, max_bytes=10, seconds=1.5, workers=2,
-        mode="rewrite", context=2048,
+        mode="rewrite", context=2048, grades="generate", attack_tokens=700,
     )  # fmt: skip
     assert AnonymizerSettings.from_environment(told.to_environment()) == told
     assert AnonymizerSettings.from_environment(AnonymizerSettings().to_environment()) == (
@@ -148,6 +172,7 @@ def test_a_model_file_and_a_key_file_are_found_from_another_directory(
         ("DYNASERVE_ATTRIBUTES", "shoes"), ("DYNASERVE_ATTRIBUTES", ","), ("DYNASERVE_MODE", "x"),
         ("DYNASERVE_ACTIONABLE", "med"), ("DYNASERVE_MAX_MRS", "-1"), ("DYNASERVE_SECONDS", "0"),
         ("DYNASERVE_MAX_PENDING", "0"), ("DYNASERVE_CONTEXT", "1"),
+        ("DYNASERVE_GRADES", "guess"), ("DYNASERVE_ATTACK_TOKENS", "0"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_an_error_that_names_its_variable(variable: str, value: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.mia import signals
+from dynaserve.mia.data import FEWEST_SHADOWS
 from dynaserve.mia.results import Access
 from dynaserve.mia.signals import Floats
 
@@ -32,16 +33,17 @@ def random_of(seed: int) -> np.random.Generator:
 
 
 class References:
-    """For each model, the shadows that its rows are compared with: as many IN as OUT.
+    """For each model, the shadows that its rows are compared with.
 
-    The target is compared with all shadows, a shadow with all others. Counts are made equal for
-    each row by leaving some out, at random: a statistic over 8 models is less noisy than one
-    over 7, which would give away whether a row was in the shadow that was left out.
+    The target is compared with all shadows, a shadow with all others. Where IN and OUT are
+    compared with each other, some are left out at random, so that a row has as many of either: a
+    statistic over 8 models is less noisy than one over 7, which would give away whether a row was
+    in the shadow that was left out. An offline attack takes every OUT shadow.
 
     Parameters
     ----------
     member
-        (S, n): whether a shadow was trained on a row; at least two of each for every row.
+        (S, n): whether a shadow was trained on a row; at least two were not for every row.
     seed
         Decides who is left out.
     """
@@ -49,24 +51,53 @@ class References:
     def __init__(self, member: Mask, seed: int) -> None:
         self.member = member
         inside = member.sum(axis=0)
-        self._pairs = np.minimum(inside, len(member) - inside)
+        self._outside = len(member) - inside
+        self._pairs = np.minimum(inside, self._outside)
         self._priority = random_of(seed).random(member.shape)
-        self._chosen: dict[int, tuple[Mask, Mask]] = {}
+        self._both: dict[int, tuple[Mask, Mask]] = {}
+        self._out: dict[int, Mask] = {}
+
+    @property
+    def online(self) -> bool:
+        """Whether every row has IN shadows too; else only offline attacks can use these."""
+        return has_both(self.member)
 
     def of(self, model: int) -> tuple[Mask, Mask]:
-        """Return which shadows, (S, n), count as IN and as OUT when ``model`` is attacked."""
-        if model not in self._chosen:
-            present = np.ones(self.member.shape, bool)
-            # One less for every row, also where the shadow left out was not among the scarcer
-            # kind: a count that depends on its membership would be an attack on itself.
+        """Return which shadows, (S, n), count as IN and as OUT when ``model`` is attacked.
+
+        Raises
+        ------
+        ValueError
+            If they are not `online`.
+        """
+        if not self.online:
+            raise ValueError("this attack needs shadows that were trained on each row")
+        if model not in self._both:
+            others = self._others(model)
             pairs = self._pairs - (model > 0)
-            if model > 0:
-                present[model - 1] = False
-            self._chosen[model] = (
-                self._choose(present & self.member, pairs),
-                self._choose(present & ~self.member, pairs),
+            self._both[model] = (
+                self._choose(others & self.member, pairs),
+                self._choose(others & ~self.member, pairs),
             )
-        return self._chosen[model]
+        return self._both[model]
+
+    def out(self, model: int) -> Mask:
+        """Return which shadows, (S, n), an offline attack on ``model`` takes: all OUT ones."""
+        if model not in self._out:
+            available = self._others(model) & ~self.member
+            self._out[model] = self._choose(available, self._outside - (model > 0))
+        return self._out[model]
+
+    def _others(self, model: int) -> Mask:
+        """Return the shadows that may judge a model, (S, n): all but itself.
+
+        A shadow has one less of each kind for every row, also of the kind that it is not of: a
+        count that depends on its membership would be an attack on itself.
+        """
+        others = np.ones(self.member.shape, bool)
+        if model > 0:
+            others[model - 1] = False
+        return others
 
     def _choose(self, available: Mask, count: NDArray[np.int64]) -> Mask:
         priority = np.where(available, self._priority, np.inf)
@@ -139,7 +170,7 @@ class Evidence:
     def per_model(
         self, score: Callable[[Floats, Floats, Mask, Mask], Floats], of: Floats
     ) -> Floats:
-        """Return scores (1 + S, n): each model's statistics against those of its references.
+        """Return scores (1 + S, n): each model's statistics against those of IN and OUT shadows.
 
         Parameters
         ----------
@@ -152,6 +183,13 @@ class Evidence:
         return np.stack(
             [score(of[model], of[1:], inside, outside) for model, inside, outside in self.compared]
         )
+
+    def per_model_offline(
+        self, score: Callable[[Floats, Floats, Mask], Floats], of: Floats
+    ) -> Floats:
+        """Return what `per_model` does, by all OUT shadows alone: ``score`` gets no IN mask."""
+        shadows = self._shadows
+        return np.stack([score(of[model], of[1:], shadows.out(model)) for model in range(len(of))])
 
     @property
     def compared(self) -> Iterator[tuple[int, Mask, Mask]]:
@@ -167,6 +205,8 @@ class Attack(ABC):
     """What of an answer it reads."""
     needs_shadows: ClassVar[bool] = True
     """Whether it is nothing without shadow models."""
+    offline: ClassVar[bool] = False
+    """Whether shadows that were never trained on the row are enough for it."""
     per_class: ClassVar[bool] = False
     """Whether each class has a threshold of its own."""
     costly: ClassVar[bool] = False
@@ -174,9 +214,23 @@ class Attack(ABC):
     paper_threshold: ClassVar[float | None] = None
     """The score from which the DynaNoise paper calls a row a member, if it fixes one."""
 
+    @classmethod
+    def possible_with(cls, references: References | None) -> bool:
+        """Whether the shadows, if there are any, are what it needs."""
+        if references is None:
+            return not cls.needs_shadows
+        return references.online or cls.offline or not cls.needs_shadows
+
     @abstractmethod
     def scores(self, evidence: Evidence) -> Floats:
         """Return finite scores, (1 + S, n): of the target, then of each shadow by the others."""
+
+
+def has_both(shadow_member: Mask) -> bool:
+    """Whether enough shadows (S, n) were trained on every row, and enough were not."""
+    inside = shadow_member.sum(axis=0)
+    fewest = np.minimum(inside, len(shadow_member) - inside).min(initial=len(shadow_member))
+    return bool(fewest >= FEWEST_SHADOWS)
 
 
 def mean(values: Floats, mask: Mask) -> Floats:

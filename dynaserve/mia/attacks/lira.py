@@ -42,16 +42,18 @@ class LiraOnline(Attack):
 class LiraOffline(Attack):
     """``Phi((phi - mu_out) / s_out)``: how unusually confident for a model without the row.
 
-    Equation 4, as the argument of Phi, which ranks alike and does not round to 1.
+    Equation 4, as the argument of Phi, which ranks alike and does not round to 1. Mean and
+    deviation are those of all shadows without the row.
     """
 
+    offline: ClassVar[bool] = True
     per_example: bool = False
 
     def scores(self, evidence: Evidence) -> Floats:
         """Return (phi - mu_out) / s_out."""
-        return evidence.per_model(self._distance, evidence.logit)
+        return evidence.per_model_offline(self._distance, evidence.logit)
 
-    def _distance(self, phi: Floats, shadows: Floats, _inside: Mask, outside: Mask) -> Floats:
+    def _distance(self, phi: Floats, shadows: Floats, outside: Mask) -> Floats:
         center, spread = _fit(shadows, outside, self.per_example)
         return (phi - center) / spread
 

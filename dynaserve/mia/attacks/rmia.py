@@ -6,6 +6,7 @@ Zarifzadeh et al., "Low-Cost High-Power Membership Inference Attacks", 2024.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,18 +42,20 @@ class RmiaOnline(Attack):
 class RmiaOffline(Attack):
     """The same with p = ((1 + a) mean_out + 1 - a) / 2: no shadow was trained on the row.
 
-    ``a`` says how far a model's average with a row lies from that without (equation 13).
+    ``a`` says how far a model's average with a row lies from that without (equation 13). The mean
+    is over all shadows without the row.
     """
 
+    offline: ClassVar[bool] = True
     a: float = 0.3
     temperature: float = 1.0
     gamma: float = 1.0
 
     def scores(self, evidence: Evidence) -> Floats:
         """Return the share of rows that gain less."""
-        return evidence.per_model(self._share, evidence.own_probability(self.temperature))
+        return evidence.per_model_offline(self._share, evidence.own_probability(self.temperature))
 
-    def _share(self, p: Floats, shadows: Floats, _inside: Mask, outside: Mask) -> Floats:
+    def _share(self, p: Floats, shadows: Floats, outside: Mask) -> Floats:
         average = ((1 + self.a) * mean(shadows, outside) + 1 - self.a) / 2
         return _share_below((p + _LEAST) / (average + _LEAST), self.gamma)
 

@@ -1,14 +1,14 @@
 """Trains and attacks all contenders of one data set and seed.
 
 What is trained is kept in a directory and never trained twice; what is attacked is kept there
-too, as one small file for each contender. Figures depend on data set, seed and `quick` alone.
+too, as one small file for each contender, under a digest of all that went into it. Figures depend
+on data set, seed and `quick` alone.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from dynaserve._version import __version__
+from dynaserve.defenses import Defense
 from dynaserve.mia.architectures import recipe
+from dynaserve.mia.attacks import ATTACKS
 from dynaserve.mia.audit import measure_data
+from dynaserve.mia.data import AuditData
 from dynaserve.mia.datasets import Dataset, Population, load
 from dynaserve.mia.metrics import calibration_error_by_chance
 from dynaserve.mia.peers import PEERS, TRAINING_CHOICES
@@ -25,6 +28,8 @@ from dynaserve.mia.reproduce.contenders import PLAIN, Contender, contender
 from dynaserve.mia.reproduce.jitters import telling_size
 from dynaserve.mia.reproduce.rows import Row
 from dynaserve.mia.shadows import Jitter, ShadowRun, train_shadows
+from dynaserve.mia.shadows.fingerprint import fingerprint
+from dynaserve.processes import worker_pool
 
 REPEATS = (1, 100)
 COPIES = 50
@@ -141,9 +146,7 @@ def _measured(
     if workers <= 1:
         yield from (_measure(setup, one, size) for one in contenders)
         return
-    # A forked process would inherit torch's threads in an unknown state.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with worker_pool(workers) as pool:
         futures = [pool.submit(_measure, setup, one, size) for one in contenders]
         try:
             for future in as_completed(futures):
@@ -158,32 +161,84 @@ def _measure(setup: Setup, one: Contender, size: str) -> Row:
     import sklearn.ensemble  # noqa: F401, PLC0415 - audit extra
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
-    path = setup.directory / "attacked" / f"{one.name}-{__version__}.json"
-    if path.exists():
-        return Row.load(path)
     # The processes share the cores among them.
     with threadpool_limits(1):
-        row = _attacked(setup, one, size)
+        exposed = _Exposed.of(setup, one, size)
+        path = setup.directory / "attacked" / f"{one.name}-{exposed.fingerprint()}.json"
+        if path.exists():
+            return _kept(path)
+        row = exposed.attacked()
     path.parent.mkdir(exist_ok=True)
     row.save(path)
     return row
 
 
-def _attacked(setup: Setup, one: Contender, size: str) -> Row:
-    plain = _trained(setup, PLAIN, None)
-    run = plain if one.training == PLAIN else _trained(setup, one.training, size)
-    defense, seed = one.defense(run, setup.seed), setup.attack_seed
-    adaptive = measure_data(
-        run.audit_data([] if one.slow else [size]),
-        defense=defense,
-        shadow_defenses=one.shadow_defenses(run, setup.seed),
-        repeats=REPEATS,
-        seed=seed,
-    )
-    # The paper's attackers learned on models that nobody defended, not even in training.
-    unaware = replace(plain.audit_data([]), logits=run.logits)
-    paper = measure_data(unaware, defense=defense, protocol="paper", seed=seed)
-    return Row.of(one.name, adaptive, paper)
+def _kept(path: Path) -> Row:
+    try:
+        return Row.load(path)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} is damaged; delete it to attack that defense again") from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Exposed:
+    """One contender as attackers meet it.
+
+    Attributes
+    ----------
+    contender, setup
+        Which one, and where.
+    run
+        The answers of its models, and what its defense is fitted on.
+    adaptive, paper
+        What the attackers of either protocol see.
+    defense
+        What stands before the target.
+    """
+
+    contender: Contender
+    setup: Setup
+    run: ShadowRun
+    adaptive: AuditData
+    paper: AuditData
+    defense: Defense | None
+
+    @classmethod
+    def of(cls, setup: Setup, one: Contender, size: str) -> _Exposed:
+        """Return the contender with models that were trained before."""
+        plain = _trained(setup, PLAIN, None)
+        run = plain if one.training == PLAIN else _trained(setup, one.training, size)
+        # The paper's attackers learned on models that nobody defended, not even in training.
+        unaware = replace(plain.audit_data([]), logits=run.logits)
+        seen = run.audit_data([] if one.slow else [size])
+        return cls(one, setup, run, seen, unaware, one.defense(run, setup.seed))
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that the figures depend on."""
+        run, setup = self.run, self.setup
+        return fingerprint(
+            [
+                __version__,
+                [self.contender, "" if self.defense is None else self.defense.describe()],
+                [run.held_out_logits, run.held_out_labels, run.shadow_held_out_logits],
+                run.random_logits,
+                [self.adaptive, self.paper],
+                [ATTACKS, REPEATS, setup.seed, setup.attack_seed],
+            ]
+        )
+
+    def attacked(self) -> Row:
+        """Return what the attackers of both protocols find."""
+        one, seed = self.contender, self.setup.attack_seed
+        adaptive = measure_data(
+            self.adaptive,
+            defense=self.defense,
+            shadow_defenses=one.shadow_defenses(self.run, self.setup.seed),
+            repeats=REPEATS,
+            seed=seed,
+        )
+        paper = measure_data(self.paper, defense=self.defense, protocol="paper", seed=seed)
+        return Row.of(one.name, adaptive, paper)
 
 
 @lru_cache(maxsize=2)

@@ -15,6 +15,7 @@ from dynaserve.defenses.rank_template.calibrate import HeldOut
 from dynaserve.mia.attackers import Progress
 from dynaserve.mia.audit import audit_data
 from dynaserve.mia.data import AuditData
+from dynaserve.mia.pitfalls import require_apart, require_no_probabilities
 from dynaserve.mia.tune.candidates import Candidate, ReferenceScores, Remarks, candidates
 from dynaserve.mia.tune.results import Budget, Trial, Tuning, preferred
 from dynaserve.mia.tune.trying import QuickAudit
@@ -46,9 +47,6 @@ def tune(
 
     Parameters
     ----------
-    logits, labels, member, shadow_logits, shadow_member, neighbor_logits
-        As `dynaserve.mia.audit` takes them; so are ``shadow_neighbor_logits``, ``queries`` and
-        ``neighbor_queries``.
     held_out_logits, held_out_labels
         (h, k) and (h,), h >= 300: rows neither trained on nor audited, to calibrate
         `RankTemplate` on. Without them it is not tried.
@@ -60,19 +58,18 @@ def tune(
         As a share of all non-members: 0.005 is half a point.
     max_calibration_error
         None for no limit.
-    repeats
-        As for the audit; the search asks once and the most often.
-    seed
-        Of all that is random.
     finalists
         How many are audited in full.
-    progress
-        Told after each step.
+    repeats
+        As for the audit; the search asks once and the most often.
+    others
+        The answers, ``seed`` and ``progress``: as `dynaserve.mia.audit.audit` takes them.
 
     Raises
     ------
     ValueError
-        As `audit`, and for held-out rows, reference or limits that do not fit, naming them.
+        As `audit`, and for held-out rows, reference or limits that do not fit, naming them, and
+        for held-out rows that are audited too.
     ImportError
         With shadows but without scikit-learn (the ``audit`` extra).
 
@@ -168,11 +165,14 @@ def _audited(trial: Trial, data: AuditData, repeats: Sequence[int], seed: int) -
 def _require_fit(
     data: AuditData, held_out: HeldOut | None, reference: ReferenceScores | None
 ) -> None:
-    if held_out is not None and held_out.logits.shape[1] != data.logits.shape[1]:
-        raise ValueError(
-            f"held_out_logits: {held_out.logits.shape[1]} classes, logits have "
-            f"{data.logits.shape[1]}"
-        )
+    if held_out is not None:
+        if held_out.logits.shape[1] != data.logits.shape[1]:
+            raise ValueError(
+                f"held_out_logits: {held_out.logits.shape[1]} classes, logits have "
+                f"{data.logits.shape[1]}"
+            )
+        require_no_probabilities(held_out.logits, "held_out_logits")
+        require_apart(held_out.logits, held_out.labels, data.logits, data.labels)
     if reference is None:
         return
     if held_out is None:

@@ -24,6 +24,8 @@ from dynaserve.mia.tune.candidates import Candidate
 from dynaserve.mia.tune.results import Trial
 
 _QUICK = ("gap", "label_lira", "modified_entropy", "lira_online", "rmia_online")
+_QUICK_OFFLINE = ("gap", "modified_entropy", "lira_offline", "rmia_offline")
+"""For shadows that were never trained on some of the rows."""
 
 
 class QuickAudit:
@@ -44,8 +46,11 @@ class QuickAudit:
         self._times = tuple(sorted({1, repeats}))
         member = data.shadow_member
         self._references = None if member is None else References(member, seed)
+        offline = self._references is not None and not self._references.online
+        self._quick = _QUICK_OFFLINE if offline else _QUICK
+        learned_from = None if offline else member
         self._judge = Judge(
-            data.labels, data.member, member, knows_defense=True, bootstrap=0, seed=seed
+            data.labels, data.member, learned_from, knows_defense=True, bootstrap=0, seed=seed
         )
         self._leak_of: dict[str, dict[str, Leak]] = {}
         self._accuracy = float((data.logits.argmax(axis=1) == data.labels)[~data.member].mean())
@@ -87,7 +92,12 @@ class QuickAudit:
 
     def _leaks(self, looks: Iterator[Look]) -> dict[str, Leak]:
         results = [result for look in looks for result in self._attack(look)]
-        found = leaks({result.name: result for result in results})
+        member = self._data.member
+        found = leaks(
+            {result.name: result for result in results},
+            members=int(member.sum()),
+            non_members=int((~member).sum()),
+        )
         # Asking again tells no more where the answer is always the same.
         return {
             str(time): replace(found[ONE_QUERY], form=str(time)) for time in self._times
@@ -100,9 +110,9 @@ class QuickAudit:
             )
             for view in look.views
         }
-        for name in _QUICK:
+        for name in self._quick:
             variants = ATTACKS[name]
-            if variants[0].needs_shadows and self._references is None:
+            if not variants[0].possible_with(self._references):
                 continue
             readings = (
                 Reading.of(attack, words, attack.scores(evidence))

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dynaserve.rlaa.embedded.finding import Finding
-from dynaserve.rlaa.embedded.grading import grade
-from dynaserve.rlaa.embedded.recognizers import RECOGNIZERS
-from dynaserve.rlaa.embedded.wording import fit, plain
+from dynaserve.rlaa.embedded.reading import Known, read
+from dynaserve.rlaa.embedded.wording import fit
 from dynaserve.rlaa.records import IDENTIFIER, Edit, Judgement, Leak, Level, Span
-from dynaserve.rlaa.spans import fold
 
 _CERTAINTY = {Level.HIGH: 5, Level.MED: 3, Level.LOW: 1, Level.INVALID: 1}
 _VALIDITY = {Level.HIGH: 0.95, Level.MED: 0.7, Level.LOW: 0.3, Level.INVALID: 0.05}
@@ -29,6 +26,11 @@ _OTHERWISE = {
 class EmbeddedEngine:
     """Attacker, Arbitrator and Editor in one, for when there is no model.
 
+    Parameters
+    ----------
+    year
+        In which texts were written, for ages by a year of birth; by default the present one.
+
     Examples
     --------
     >>> from dynaserve.rlaa.spans import apply, find_mentions
@@ -40,24 +42,26 @@ class EmbeddedEngine:
     "I'm in my thirties and my wife is in Porto."
     """
 
+    def __init__(self, *, year: int | None = None) -> None:
+        self._year = year
+
     def attack(self, text: str, attributes: Sequence[str]) -> Sequence[Leak]:
         """Return what is recognized of these attributes, and direct identifiers always.
 
         Several mentions of one thing are one leak, as sure as the surest of them.
         """
         wanted = {*attributes, IDENTIFIER}
-        simple = plain(text)
-        surest: dict[tuple[str, str], tuple[Level, Leak]] = {}
-        for finding in _findings(text):
-            if finding.attribute not in wanted:
-                continue
-            level, reason = grade(simple, finding)
-            evidence = text[finding.start : finding.end]
-            leak = Leak(finding.attribute, finding.guess, evidence, _CERTAINTY[level], reason)
-            key = (finding.attribute, fold(evidence))
-            if key not in surest or level.gravity > surest[key][0].gravity:
-                surest[key] = (level, leak)
-        return [leak for _, leak in surest.values()]
+        return [
+            Leak(
+                known.finding.attribute,
+                known.finding.guess,
+                known.evidence,
+                _CERTAINTY[known.level],
+                known.reason,
+            )
+            for known in read(text, self._year).known.values()
+            if known.finding.attribute in wanted
+        ]
 
     def judge(self, text: str, leaks: Sequence[Leak]) -> Sequence[Judgement]:
         """Grade each leak by the surest mention of its evidence.
@@ -65,56 +69,30 @@ class EmbeddedEngine:
         Evidence that no recognizer knows comes from another attacker; it is MED if that attacker
         was certain of it (4 or 5), else LOW.
         """
-        simple = plain(text)
-        grades: dict[tuple[str, str], tuple[Level, str]] = {}
-        for finding in _findings(text):
-            key = (finding.attribute, fold(text[finding.start : finding.end]))
-            level, reason = grade(simple, finding)
-            if key not in grades or level.gravity > grades[key][0].gravity:
-                grades[key] = (level, reason)
-        return [
-            _judgement(leak, grades.get((leak.attribute, fold(leak.evidence)))) for leak in leaks
-        ]
+        reading = read(text, self._year)
+        return [_judgement(leak, reading.of(leak)) for leak in leaks]
 
     def edit(self, text: str, actionable: Sequence[Judgement]) -> Sequence[Edit]:
         """Generalize every span; of spans that overlap, the union is one edit."""
-        instead: dict[tuple[str, str], str] = {}
-        for finding in _findings(text):
-            key = (finding.attribute, fold(text[finding.start : finding.end]))
-            instead.setdefault(key, finding.instead)
+        reading = read(text, self._year)
         wanted = (
-            (span, judged.leak, instead.get((judged.leak.attribute, fold(judged.leak.evidence))))
+            (span, judged.leak, reading.of(judged.leak))
             for judged in actionable
             for span in judged.spans
         )
         return list(_edits(text, wanted))
 
 
-def _findings(text: str) -> list[Finding]:
-    """Return the findings of all recognizers, but of nested ones of an attribute the outer one."""
-    simple = plain(text)
-    found = [finding for recognize in RECOGNIZERS for finding in recognize(simple)]
-    reach: dict[str, int] = {}
-    outer: list[Finding] = []
-    # Stable: of two at the same place the one of the earlier recognizer, or phrase, stays.
-    for finding in sorted(found, key=lambda finding: (finding.start, -finding.end)):
-        if finding.end > reach.get(finding.attribute, -1):
-            outer.append(finding)
-            reach[finding.attribute] = finding.end
-    return outer
-
-
-def _judgement(leak: Leak, known: tuple[Level, str] | None) -> Judgement:
+def _judgement(leak: Leak, known: Known | None) -> Judgement:
     if known is None:
         level = Level.MED if leak.certainty >= 4 else Level.LOW
         return Judgement(leak, level, "as sure as the attacker is", _VALIDITY[level])
-    level, reason = known
-    return Judgement(leak, level, reason, _VALIDITY[level])
+    return Judgement(leak, known.level, known.reason, _VALIDITY[known.level])
 
 
-def _edits(text: str, wanted: Iterable[tuple[Span, Leak, str | None]]) -> Iterable[Edit]:
+def _edits(text: str, wanted: Iterable[tuple[Span, Leak, Known | None]]) -> Iterable[Edit]:
     """Merge what overlaps: an identifier names the union, else the longest span does."""
-    groups: list[list[tuple[Span, Leak, str | None]]] = []
+    groups: list[list[tuple[Span, Leak, Known | None]]] = []
     end = -1
     for item in sorted(wanted, key=lambda item: item[0]):
         if groups and item[0].start < end:
@@ -124,10 +102,11 @@ def _edits(text: str, wanted: Iterable[tuple[Span, Leak, str | None]]) -> Iterab
         end = max(end, item[0].end)
     for group in groups:
         span = Span(group[0][0].start, max(item[0].end for item in group))
-        _, leak, general = max(
+        _, leak, known = max(
             group,
             key=lambda item: (item[1].attribute == IDENTIFIER, item[0].end - item[0].start),
         )
         before = text[span.start : span.end]
-        after = fit(general or _OTHERWISE[leak.attribute], text, span.start, span.end)
+        general = known.finding.instead if known else _OTHERWISE[leak.attribute]
+        after = fit(general, text, span.start, span.end)
         yield Edit(span, before, after, leak.attribute)

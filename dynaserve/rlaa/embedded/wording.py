@@ -48,14 +48,32 @@ def fit(instead: str, text: str, start: int, end: int) -> str:
     """
     before = text[start:end]
     if _shouted(before) or _shouted(text[max(start - _AROUND, 0) : end + _AROUND]):
-        instead = "".join(
-            part if _LABEL.fullmatch(part) else part.upper() for part in _LABEL.split(instead)
-        )
-    elif before[:1].isupper() and _OPENING.search(text, max(start - 8, 0), start):
+        instead = recased(instead, before.upper(), before.lower())
+    elif _OPENING.search(text, max(start - 8, 0), start):
         # A name has its capital anywhere in a sentence, other words only at the start of one.
-        instead = instead[:1].upper() + instead[1:]
+        instead = recased(instead, before, before.lower())
     kept = _kept(instead, before)
     return before[:kept] + instead[kept:]
+
+
+def recased(instead: str, like: str, than: str) -> str:
+    """Return a replacement for one spelling of some words in the capitals of another one.
+
+    Labels keep theirs.
+
+    Examples
+    --------
+    >>> recased("a big city", "PORTO", "Porto"), recased("a big city", "Porto", "porto")
+    ('A BIG CITY', 'A big city')
+    """
+    if len(like) > 1 and like.isupper() and not than.isupper():
+        parts = _LABEL.split(instead)
+        return "".join(part if _LABEL.fullmatch(part) else part.upper() for part in parts)
+    if like[:1].isupper() and than[:1].islower():
+        return instead[:1].upper() + instead[1:]
+    if like[:1].islower() and than[:1].isupper() and not than.isupper():
+        return instead[:1].lower() + instead[1:]
+    return instead
 
 
 def _shouted(words: str) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 
 from dynaserve.redaction import redact
 from dynaserve.rlaa.embedded import EmbeddedEngine
-from dynaserve.rlaa.evaluation.data import Record
+from dynaserve.rlaa.evaluation.data import YEAR, Record
 from dynaserve.rlaa.guarded import GuardedAttacker, GuardedEditor
 from dynaserve.rlaa.llm.protocol import LLM
 from dynaserve.rlaa.loop import Anonymizer
@@ -78,7 +78,9 @@ def make_contenders(
     ImportError
         Without the extra ``anonymize``.
     """
-    make = Anonymizer.embedded if llm is None else partial(Anonymizer, llm, seed=seed)
+    make: Callable[..., Anonymizer] = partial(Anonymizer, llm, seed=seed)
+    if llm is None:
+        make = partial(Anonymizer.embedded, year=YEAR)
     attacker, editor = _own_roles(llm, seed)
     loop = make()
     naive = make(arbitrator=_Nobody(), editor=_Insisting(editor), max_mrs=math.inf)
@@ -100,7 +102,7 @@ def make_contenders(
 
 def _own_roles(llm: LLM | None, seed: int) -> tuple[Attacker, Editor]:
     """Return an anonymizer's own attacker and editor, for loops in which another joins them."""
-    engine = EmbeddedEngine()
+    engine = EmbeddedEngine(year=YEAR)
     if llm is None:
         return engine, engine
     return (

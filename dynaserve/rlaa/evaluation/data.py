@@ -26,6 +26,9 @@ COMMENTS = Path("synthpai", "comments_eval_revised.jsonl.gz")
 PROFILES = Path("synthpai", "profiles.json.gz")
 """eth-sri/SynthPAI."""
 
+YEAR = 2024
+"""As of which ages are read: both data sets were written around then."""
+
 _FIELDS = (
     "age", "sex", "city_country", "birth_city_country", "education", "occupation", "income_level",
     "relationship_status",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from dynaserve.rlaa.llm.protocol import LLM, Message
-from dynaserve.rlaa.model_roles.asking import Sampling
 from dynaserve.rlaa.model_roles.prompts import disarm
 from dynaserve.rlaa.model_roles.replies import Reply, read_reply
+from dynaserve.rlaa.model_roles.sampling import Sampling
 
 _SYSTEM = """\
 You compare a text with a version of it that was changed to protect its author's privacy. Both come

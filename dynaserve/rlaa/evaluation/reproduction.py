@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dynaserve.rlaa.embedded import EmbeddedEngine
 from dynaserve.rlaa.evaluation.contenders import make_contenders
-from dynaserve.rlaa.evaluation.data import Record, read_people, read_records, sample
+from dynaserve.rlaa.evaluation.data import YEAR, Record, read_people, read_records, sample
 from dynaserve.rlaa.evaluation.experiment import Progress, Yardsticks, evaluate
 from dynaserve.rlaa.evaluation.fidelity import require_bleu
 from dynaserve.rlaa.evaluation.judging import Judge
@@ -112,7 +112,7 @@ def reproduce(
     every, people = read_records(setup.data), read_people(setup.data)
     models = {name: open_model(name) for name in dict.fromkeys(names)}
     linear = LinearAttacker(people, [record.author for record in every])
-    opponents: list[Opponent] = [linear, Recorded(), Asked("embedded", EmbeddedEngine())]
+    opponents: list[Opponent] = [linear, Recorded(), Asked("embedded", EmbeddedEngine(year=YEAR))]
     if setup.attacker_model is not None:
         attacker = ModelAttacker(models[setup.attacker_model], seed=setup.seed)
         opponents.append(Asked("model", attacker))

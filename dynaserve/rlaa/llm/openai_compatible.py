@@ -168,7 +168,10 @@ class OpenAICompatibleLLM:
             listed = choice["logprobs"]["content"][0]["top_logprobs"]
             likely = [(entry["token"].strip(), math.exp(entry["logprob"])) for entry in listed]
         except (AttributeError, KeyError, IndexError, TypeError, OverflowError):
-            raise LLMError("the answer lists no tokens (top_logprobs)") from None
+            raise LLMError(
+                "the server lists no probabilities (top_logprobs); let the model write its grades "
+                "(grades='generate')"
+            ) from None
         return self._shares(likely, options)
 
     def _shares(self, likely: list[tuple[str, float]], options: Sequence[str]) -> list[float]:

@@ -161,6 +161,8 @@ def _parsed(base_url: str) -> httpx.URL:
         raise ValueError("base_url: no URL; it looks like http://127.0.0.1:8080/v1") from None
     if url.scheme not in {"http", "https"} or not url.host:
         raise ValueError("base_url: has to begin with http:// or https:// and name a host")
+    if url.port is not None and not 1 <= url.port <= 65535:
+        raise ValueError("base_url: its port has to be one of 1 to 65535")
     if url.userinfo or url.query or url.fragment:
         raise ValueError("base_url: scheme, host, port and path only; a key goes into api_key")
     return url.copy_with(path=(url.path.rstrip("/") or "/v1") + "/")

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from dynaserve.rlaa.llm.protocol import LLM
-from dynaserve.rlaa.model_roles.asking import Sampling, answered
 from dynaserve.rlaa.model_roles.prompts import for_grades, for_scores
 from dynaserve.rlaa.model_roles.replies import grades_schema, read_grades
+from dynaserve.rlaa.model_roles.sampling import Sampling, answered
 from dynaserve.rlaa.records import Judgement, Leak, Level
 from dynaserve.rlaa.roles import RoleError
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynaserve.rlaa.llm.protocol import LLM
-from dynaserve.rlaa.model_roles.asking import Sampling
 from dynaserve.rlaa.model_roles.attributes import canonical_all
 from dynaserve.rlaa.model_roles.prompts import for_attacker, rearm
 from dynaserve.rlaa.model_roles.replies import attack_schema, read_attack
+from dynaserve.rlaa.model_roles.sampling import Sampling
 from dynaserve.rlaa.records import Leak
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dynaserve.rlaa.embedded.wording import recased
 from dynaserve.rlaa.llm.protocol import LLM
-from dynaserve.rlaa.model_roles.asking import Sampling
 from dynaserve.rlaa.model_roles.checks import is_refusal, repeats, require_writable
 from dynaserve.rlaa.model_roles.prompts import Quote, for_editor, rearm
 from dynaserve.rlaa.model_roles.replies import read_replacements, replacements_schema
+from dynaserve.rlaa.model_roles.sampling import Sampling
 from dynaserve.rlaa.records import Edit, Judgement, Span
 from dynaserve.rlaa.roles import RoleError
 from dynaserve.rlaa.spans import fold, merged
@@ -174,16 +175,5 @@ def _fault(replacement: str, value: _Value) -> str | None:
 
 def _edit(text: str, place: _Place, quoted: str, replacement: str) -> Edit:
     before = text[place.span.start : place.span.end]
-    after = _in_case_of(before, quoted, replacement)
+    after = recased(replacement, before, quoted)
     return Edit(place.span, before, after, place.judged[0].leak.attribute)
-
-
-def _in_case_of(before: str, quoted: str, replacement: str) -> str:
-    """Return the replacement of a quote for another mention of it, written as that one is."""
-    if len(before) > 1 and before.isupper() and not quoted.isupper():
-        return replacement.upper()
-    if before[:1].isupper() and quoted[:1].islower():
-        return replacement[:1].upper() + replacement[1:]
-    if before[:1].islower() and quoted[:1].isupper() and not quoted.isupper():
-        return replacement[:1].lower() + replacement[1:]
-    return replacement

@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 
 from dynaserve.rlaa.llm.protocol import LLM
-from dynaserve.rlaa.model_roles.asking import Sampling, answered
 from dynaserve.rlaa.model_roles.checks import is_refusal, require_writable
 from dynaserve.rlaa.model_roles.prompts import disarm, for_rewriter, rearm, repeats_frame
 from dynaserve.rlaa.model_roles.replies import read_rewrite, rewrite_schema
+from dynaserve.rlaa.model_roles.sampling import Sampling, answered
 from dynaserve.rlaa.records import Judgement
 from dynaserve.rlaa.roles import RoleError
 from dynaserve.rlaa.typed import LINES

@@ -40,7 +40,37 @@ def test_a_shadow_never_judges_itself() -> None:
     references = References(balanced(6, 40), seed=0)
     for shadow in range(6):
         inside, outside = references.of(shadow + 1)
-        assert not (inside | outside)[shadow].any()
+        assert not (inside | outside | references.out(shadow + 1))[shadow].any()
+
+
+@pytest.mark.parametrize("member", [unequal(9, 50), np.zeros((5, 50), bool)], ids=["some", "none"])
+def test_an_offline_attack_on_the_target_takes_every_shadow_without_the_row(
+    member: np.ndarray,
+) -> None:
+    np.testing.assert_array_equal(References(member, seed=0).out(0), ~member)
+
+
+def test_whether_a_shadow_had_the_row_does_not_show_in_how_many_judge_it() -> None:
+    member = unequal(9, 50)
+    references = References(member, seed=0)
+    for model in range(1, 10):
+        outside = references.out(model)
+        assert (outside.sum(axis=0) == (~member).sum(axis=0) - 1).all()
+        assert not (outside & member).any()
+
+
+def test_rows_that_no_shadow_had_leave_the_offline_attacks() -> None:
+    member = balanced(6, 40)
+    member[:, 7] = False
+    scarce = References(member, seed=0)
+    assert not scarce.online
+    with pytest.raises(ValueError, match="trained on each row"):
+        scarce.of(0)
+    possible = {name for name, (one, *_) in ATTACKS.items() if one.possible_with(scarce)}
+    without = {name for name, (one, *_) in ATTACKS.items() if one.possible_with(None)}
+    assert possible - without == {"lira_offline", "lira_offline_per_example", "rmia_offline"}
+    assert without == {"gap", "confidence", "loss", "entropy", "modified_entropy"}
+    assert all(one.possible_with(References(balanced(6, 40), 0)) for one, *_ in ATTACKS.values())
 
 
 def test_the_target_of_balanced_shadows_is_compared_with_all() -> None:

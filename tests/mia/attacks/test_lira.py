@@ -93,6 +93,37 @@ def test_the_score_is_the_formula() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["uneven", "out only"])
+def test_offline_is_the_formula_over_all_shadows_without_the_row(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    member = rng.random((9, 20)) < 0.3
+    member[:2] = False
+    if kind == "out only":
+        member[:] = False
+    logit = rng.normal(scale=3, size=20) + rng.normal(size=(10, 20))
+    evidence = Evidence(
+        answers(logit), np.zeros((10, 20)), np.zeros(20, int), References(member, 0), 0
+    )
+    columns = [logit[1:][~member[:, row], row] for row in range(20)]
+    center = np.array([np.median(column) for column in columns])
+    each = np.array([np.std(column) for column in columns])
+    pooled = np.std(np.concatenate([c - m for c, m in zip(columns, center, strict=True)]))
+    for attack, spread in ((LiraOffline(), pooled), (LiraOffline(per_example=True), each)):
+        np.testing.assert_allclose(attack.scores(evidence)[0], (logit[0] - center) / spread)
+        assert np.isfinite(attack.scores(evidence)).all()
+
+
+def test_a_surplus_of_shadows_without_the_row_makes_the_offline_attack_stronger() -> None:
+    evidence, target = normal_world(64, 2500, 1.5)
+    assert evidence.references is not None
+    # Two shadows have the row, 32 have not: as many OUT as IN would leave two of them.
+    kept = evidence.references.member & (evidence.references.member.cumsum(axis=0) <= 2)
+    few = Evidence(evidence.log_p, evidence.hits, evidence.labels, References(kept, 0), 0)
+    auc = metrics.roc_auc(LiraOffline().scores(few)[0], target)
+    # The other 30 of the row's shadows count as OUT here: their answers are half a distance off.
+    assert auc == pytest.approx(norm.cdf(1.5 / math.sqrt(2)), abs=0.03)
+
+
 def test_constant_answers_are_no_division_by_zero() -> None:
     member = np.array([[1, 1, 0, 0]] * 30, bool).T
     logit = np.zeros((5, 30))

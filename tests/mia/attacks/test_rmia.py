@@ -53,6 +53,20 @@ def test_offline_takes_the_average_from_out_shadows_alone(a: float) -> None:
     np.testing.assert_allclose(RmiaOffline(a=a).scores(evidence)[0], literal)
 
 
+def test_offline_takes_all_shadows_without_the_row() -> None:
+    evidence, _ = world(8, 40, 1.0)
+    rng = np.random.default_rng(1)
+    member = rng.random((8, 40)) < 0.25
+    member[:3] = False
+    for flags in (member, np.zeros_like(member)):
+        uneven = Evidence(evidence.log_p, evidence.hits, evidence.labels, References(flags, 0), 0)
+        p = np.exp(evidence.log_p[..., 0])
+        out = np.array([p[1:][~flags[:, row], row].mean() for row in range(40)])
+        gain = p[0] / ((1.3 * out + 0.7) / 2)
+        literal = [np.mean(x > gain) for x in gain]
+        np.testing.assert_allclose(RmiaOffline(a=0.3).scores(uneven)[0], literal)
+
+
 def test_a_temperature_softens_the_answers_first() -> None:
     evidence, _ = world(8, 40, 1.0)
     z = evidence.log_p / 3

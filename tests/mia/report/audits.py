@@ -66,8 +66,8 @@ def made_audit(
         midput_by_attack={},
         attacks_before=attacks_before,
         attacks=attacks,
-        leak_before=leaks(attacks_before),
-        leak=leaks(attacks),
+        leak_before=leaks(attacks_before, members=1500, non_members=non_members),
+        leak=leaks(attacks, members=1500, non_members=non_members),
         not_tested=not_tested,
     )
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from dynaserve.mia.attacks import learned
+from dynaserve.mia.attacks.lira import LiraOnline
 from dynaserve.mia.datasets import Dataset
+from dynaserve.mia.peers.simple import Temperature
 from dynaserve.mia.reproduce import (
     Setup,
     calibration_note,
@@ -76,6 +78,53 @@ def test_rows_come_in_order_twice_the_same_and_from_files_the_second_time(setup,
     path.write_text(path.read_text().replace(f"{none.accuracy}", "0.125", 1))
     (kept,) = reproduce(setup, [CONTENDERS[1]])
     assert kept == replace(none, accuracy=0.125)
+
+
+@pytest.fixture
+def kept(setup):
+    """Attack the undefended contender, then replace its figures by ones that betray the file."""
+    (row,) = reproduce(setup, [CONTENDERS[1]])
+    (path,) = (setup.directory / "attacked").iterdir()
+    path.write_text(path.read_text().replace(f'"accuracy": {row.accuracy}', '"accuracy": 0.125'))
+    assert reproduce(setup, [CONTENDERS[1]])[0].accuracy == 0.125
+    return path
+
+
+@pytest.mark.usefixtures("kept")
+def test_models_trained_anew_are_attacked_anew(setup):
+    for path in (setup.directory / "plain").glob("model-*.npz"):
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        arrays["logits"] = arrays["logits"][:, ::-1]
+        np.savez(path, **arrays)
+    experiment._trained.cache_clear()
+    assert reproduce(setup, [CONTENDERS[1]])[0].accuracy != 0.125
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [
+        (experiment, "REPEATS", (1, 3)),
+        (experiment, "__version__", "0"),
+        (experiment, "ATTACKS", {"lira_online": (LiraOnline(per_example=True),)}),
+        (Temperature, "describe", lambda _: "another"),
+    ],
+    ids=["repeats", "version", "attacks", "defense"],
+)
+def test_other_settings_are_kept_apart(setup, monkeypatch, where, name, value):
+    exposed = experiment._Exposed.of(setup, contender("temperature"), "0.1")
+    again = experiment._Exposed.of(setup, contender("temperature"), "0.1")
+    before = exposed.fingerprint()
+    assert again.fingerprint() == before
+    monkeypatch.setattr(where, name, value)
+    assert exposed.fingerprint() != before
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"exposures": {"1": {}}}'])
+def test_a_damaged_file_is_named(setup, kept, damage):
+    kept.write_text(damage)
+    with pytest.raises(ValueError, match=f"{kept.name} is damaged; delete it"):
+        reproduce(setup, [CONTENDERS[1]])
 
 
 def test_another_seed_is_another_experiment(setup):

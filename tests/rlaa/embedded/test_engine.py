@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dynaserve.rlaa.embedded import EmbeddedEngine, engine
+from dynaserve.rlaa.embedded.reading import read
 from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER, Judgement, Leak, Level, Span
 from dynaserve.rlaa.spans import apply, find_mentions
 
@@ -33,6 +36,23 @@ REPLACED = {
     "I was born in 1985.": "I was born in the 1980s.",
     "Mail ada@example.com now": "Mail [EMAIL] now",
     "Dr. Ada Quill called": "Dr. [NAME] called",
+    # neighbours with the same words for them are one
+    "I live in Porto, Portugal.": "I live in southern Europe.",
+    "I live in Porto and Lisbon.": "I live in southern Europe.",
+    "My wife, my hubby, left.": "My partner, left.",
+    # the namesake that the words after it name
+    "I live in Paris, Texas.": "I live in North America.",
+    "I live in Paris, TX.": "I live in North America.",
+    # with the day, which would make a date of birth of it
+    "I turned 31 last week.": "I'm in my thirties.",
+    "I'll turn 31 next month!": "I'm in my thirties!",
+    "my days since turning 31 in May": "my days since being in my thirties",
+    "I (25F) and my husband": "I (in my twenties) and my partner",
+    "I'm 31M, bored": "I'm in my thirties, bored",
+    "Hi, I'm Maria and I like tea": "Hi, I'm [NAME] and I like tea",
+    "I'm Maria Gonzalez.": "I'm [NAME].",
+    "My insta is ada.quill9": "My insta is [HANDLE]",
+    "my postcode is sw1a 1aa": "my postcode is [ZIP]",
 }
 
 
@@ -89,6 +109,14 @@ NOTHING = (
     "I'm 100% sure, 5 times out of 10.",
     "Chinese food is the best food.",
     "If I were a nurse I would sleep less.",
+    "I'm no doctor but that looks bad.",
+    "I'm not in a relationship, never been married.",
+    "I'm neither a nurse nor a teacher.",
+    "I was at work.It was fun, then at noon.Then we left.",
+    "5. Call 12 people\n6. Buy 2 Tesla Model 3 and 1 Ford F 150",
+    "[2023-10-11 12:30:45] version 1.2.3.4, 10000 steps",
+    "MISS YOU ALL AND THIS IS VERY BAD",
+    "I'm Happy Today. I'm Star Wars fan. Hello, I'm Interested in it.",
     "",
     " \n\t ",
     "\U0001f642",
@@ -137,6 +165,39 @@ def test_a_replacement_is_not_found_again(
 ) -> None:
     assert actionable(text)
     assert actionable(anonymize(text)) == []
+
+
+def test_a_part_of_what_is_one_is_replaced_where_it_stands_alone(anonymize: Anonymize) -> None:
+    text = "I live in Porto, Portugal. Nothing beats Porto, or portugal."
+    assert anonymize(text) == (
+        "I live in southern Europe. Nothing beats southern Europe, or southern Europe."
+    )
+
+
+def test_a_text_is_read_once_for_all_three_roles(anonymize: Anonymize) -> None:
+    before = read.cache_info()
+    anonymize("I live in Porto, and nobody has read this before.")
+    after = read.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 2)
+    assert after.maxsize == 8
+
+
+def test_threads_read_what_one_reads() -> None:
+    texts = [f"I'm {years} and live in Porto." for years in range(20, 60)] * 2
+    alone = [ENGINE.attack(text, ATTRIBUTES) for text in texts]
+    read.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: ENGINE.attack(text, ATTRIBUTES), texts)) == alone
+
+
+def test_ages_are_those_of_the_year_that_is_given() -> None:
+    text = "I was born in 1991"
+    guesses = {
+        year: EmbeddedEngine(year=year).attack(text, ["age"])[0].guess for year in (2024, 2030)
+    }
+    assert guesses == {2024: "33", 2030: "39"}
+    now = datetime.now(tz=timezone.utc).year
+    assert ENGINE.attack(text, ["age"])[0].guess in {str(now - 1991), str(now - 1992)}
 
 
 def test_leaks_of_other_attributes_are_left_alone() -> None:

@@ -24,6 +24,12 @@ def named(text: str) -> list[tuple[str, str]]:
         ("South America", []),
         ("RIO DE JANEIRO.", [("RIO DE JANEIRO", "Rio de Janeiro, Brazil")]),
         ("portobello", []),
+        ("Paris, TX", [("Paris, TX", "Paris, United States")]),
+        ("Paris, IT", [("Paris", "Paris, France")]),
+        ("London, Ontario", [("London", "London, Canada"), ("Ontario", "Canada")]),
+        ("Paris, Germany", [("Paris", "Paris, France"), ("Germany", "Germany")]),
+        ("Paris? Paris, Texas!", [("Paris", "Paris, United States")] * 2
+            + [("Texas", "Texas, United States")]),
     ],
 )  # fmt: skip
 def test_the_longest_name_is_found(text: str, expected: list[tuple[str, str]]) -> None:

@@ -21,6 +21,10 @@ def level(text: str, said: str, first: Level = Level.HIGH, attribute: str = "loc
         ("I have never lived in Porto", Level.INVALID),
         ("I don't live in Porto", Level.INVALID),
         ("If I were from Porto", Level.INVALID),
+        ("I am by no means from Porto", Level.INVALID),
+        ("I'd rather be anything but from Porto", Level.INVALID),
+        ("I live not only in Porto", Level.HIGH),
+        ("I am not tired but from Porto", Level.HIGH),
         ("I'm not from here. I live in Porto", Level.HIGH),
         ("He lives in Porto", Level.LOW),
         ("My brother lives in Porto", Level.LOW),
@@ -31,6 +35,21 @@ def level(text: str, said: str, first: Level = Level.HIGH, attribute: str = "loc
 )
 def test_the_words_before_decide(text: str, expected: Level) -> None:
     assert level(text, "Porto") is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("I'm not married and I'm a nurse", "I'm a nurse", Level.HIGH),
+        ("I'm not married or a nurse", "a nurse", Level.INVALID),
+        ("I don't like my wife", "my wife", Level.HIGH),
+        ("that is not my wife", "my wife", Level.INVALID),
+    ],
+)
+def test_a_denial_reaches_to_the_next_clause_and_not_to_what_is_presumed(
+    text: str, said: str, expected: Level
+) -> None:
+    assert level(text, said) is expected
 
 
 def test_what_is_implied_needs_the_writer_in_the_sentence() -> None:

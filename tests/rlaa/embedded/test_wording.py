@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynaserve.rlaa.embedded import wording
-from dynaserve.rlaa.embedded.wording import fit, lowered, plain
+from dynaserve.rlaa.embedded.wording import fit, lowered, plain, recased
 
 
 @given(st.text())
@@ -35,6 +35,20 @@ def test_a_letter_whose_lower_case_is_longer_stays() -> None:
 )
 def test_a_replacement_takes_the_surface(instead: str, text: str, start: int, after: str) -> None:
     assert fit(instead, text, start, len(text)) == after
+
+
+@pytest.mark.parametrize(
+    ("like", "than", "after"),
+    [
+        ("PORTO", "Porto", "A BIG CITY, [NAME]"),
+        ("PORTO", "PORTO", "a big city, [NAME]"),
+        ("Porto", "porto", "A big city, [NAME]"),
+        ("porto", "PORTO", "a big city, [NAME]"),
+        ("Porto", "Porto", "a big city, [NAME]"),
+    ],
+)
+def test_a_replacement_for_one_spelling_fits_another(like: str, than: str, after: str) -> None:
+    assert recased("a big city, [NAME]", like, than) == after
 
 
 def test_the_examples_run() -> None:

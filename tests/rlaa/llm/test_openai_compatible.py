@@ -232,6 +232,10 @@ def test_threads_may_ask_at_once(server: FakeServer) -> None:
         ("ftp://127.0.0.1", "begin with http"),
         ("http://", "begin with http"),
         ("http://127.0.0.1:port", "no URL"),
+        ("http://127.0.0.1:0/v1", "one of 1 to 65535"),
+        ("https://127.0.0.1:0", "one of 1 to 65535"),
+        ("http://127.0.0.1:65536", "one of 1 to 65535"),
+        ("http://[::1]:99999/v1", "one of 1 to 65535"),
         ("http://user:sk-hidden@127.0.0.1/v1", "api_key"),
         ("http://127.0.0.1@93.184.216.34/v1", "api_key"),
         ("http://127.0.0.1/v1?key=sk-hidden", "api_key"),
@@ -247,6 +251,11 @@ def test_addresses_that_are_refused(url: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         OpenAICompatibleLLM(url, "small")
     assert "sk-hidden" not in str(error.value)
+
+
+@pytest.mark.parametrize("port", [1, 65535])
+def test_the_first_and_the_last_port_there_is_are_addressed(port: int) -> None:
+    assert f"127.0.0.1:{port}/" in repr(OpenAICompatibleLLM(f"http://127.0.0.1:{port}", "m"))
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
@@ -301,14 +310,19 @@ def test_scores_are_the_shares_of_the_tokens_that_begin_the_options(server: Fake
 @pytest.mark.parametrize(
     "answer",
     [said("HIGH"), said("HIGH", logprobs=None), said("HIGH", logprobs={"content": []}),
-     said("HIGH", logprobs={"content": [{"top_logprobs": [{"token": None}]}]}),
-     listing(the=0.9, **{" ": 0.1})],
+     said("HIGH", logprobs={"content": [{"top_logprobs": [{"token": None}]}]})],
 )  # fmt: skip
-def test_a_server_that_does_not_tell_probabilities_is_an_error(
+def test_a_server_that_does_not_tell_probabilities_is_an_error_that_says_what_does_without(
     server: FakeServer, answer: Any
 ) -> None:
     server.answers(answer)
-    with pytest.raises(LLMError):
+    with pytest.raises(LLMError, match=r"no probabilities.*\(grades='generate'\)"):
+        of(server).score(ASK, ["HIGH", "LOW"])
+
+
+def test_a_server_that_lists_other_tokens_only_is_an_error(server: FakeServer) -> None:
+    server.answers(listing(the=0.9, **{" ": 0.1}))
+    with pytest.raises(LLMError, match="no listed token begins an option"):
         of(server).score(ASK, ["HIGH", "LOW"])
 
 

@@ -13,6 +13,7 @@ from dynaserve.rlaa.embedded.recognizers.calendar import calendar
 from dynaserve.rlaa.embedded.recognizers.education import education
 from dynaserve.rlaa.embedded.recognizers.identifiers import (
     codes,
+    cued_handles,
     cued_numbers,
     handles,
     identifiers,
@@ -24,6 +25,7 @@ from dynaserve.rlaa.embedded.recognizers.places import places
 from dynaserve.rlaa.embedded.recognizers.postal import postal
 from dynaserve.rlaa.embedded.recognizers.relationship import relationship
 from dynaserve.rlaa.embedded.recognizers.sex import sex
+from dynaserve.rlaa.embedded.recognizers.tags import tags
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
     identifiers,
@@ -31,8 +33,10 @@ RECOGNIZERS: tuple[Recognizer, ...] = (
     cued_numbers,
     codes,
     handles,
+    cued_handles,
     persons,
     places,
+    tags,
     age,
     calendar,
     sex,

@@ -36,30 +36,45 @@ _NOT_AGE = (
     r"|more|and a half (?:miles|hours)|/)"
     r"|['’\"]|\$|€|£)"
 )
+_TIME = (
+    r"(?P<when>(?: just)? (?:(?:last|this|next|the other) (?:week|month|year|weekend|day|spring"
+    r"|summer|fall|autumn|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6})"
+    r"|yesterday|today|tomorrow|recently|soon|(?:a|an|one|two|three|four|five|six|\d{1,2}"
+    r"|a few|a couple(?: of)?) (?:days?|weeks?|months?) ago"
+    r"|in (?:a|an|one|two|three|four|five|six|\d{1,2}|a few|a couple(?: of)?)"
+    r" (?:days?|weeks?|months?)"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:in|on)(?: the)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+    r"(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? 20\d\d)?)(?!\w))?"
+)
+"""When somebody turned an age; it goes with the age, which it would make a date of birth."""
 _STATED = re.compile(
     r"(?<!\w)(?:"
     r"(?P<be>(?:i'm|i am|im|i'll be|i will be|i'd be|being)(?: (?:just|only"
     r"|now|already|almost|nearly|about|around|like|still|currently|over|a|an"
     rf"|ripe|old|of|turning|aged|age)){{0,3}}) {_AGE}(?![\w-]){_NOT_AGE}"
-    r"(?P<years>(?:,? ?-?years?[ -](?:old|young)| ?y/?o\b| yrs old)?)"
+    r"(?P<years>(?:,? ?-?years?[ -](?:old|young)| ?y[/.]?o\b\.?| yrs? old)?)"
     r")"
 )
 _FORMS = (
     (
         re.compile(
-            r"(?<!\w)(?P<be>(?:i|i've|i have)(?: (?:just|recently|finally|am|will|'ll"
-            rf"|already|turned|turn|turning|hit|reached|hitting)){{0,2}} (?:turned|turn"
-            r"|turning|hit|hitting|reached"
-            rf"|pushing)(?: the big)?) {_AGE}(?!\w){_NOT_AGE}"
+            r"(?<!\w)(?P<be>(?:i|i'll|i'm|i've|i have|i'd)(?: (?:just|recently|finally|am|will"
+            r"|already|about to|going to|soon|only|turned|turn|turning|hit|reached|hitting)){0,2}"
+            r" (?:turned|turn|turning|hit|hitting|reached"
+            rf"|pushing)(?: the big)?) {_AGE}(?!\w){_NOT_AGE}{_TIME}"
         ),
-        "i'm {}",
+        "I'm {}",
         Level.HIGH,
     ),
     (
         re.compile(
             r"(?<!\w)(?P<be>(?:at (?:the )?(?:ripe )?(?:old )?age of|at age|aged|age:?"
-            rf"|as of age|at))? ?{_AGE}[ -]?(?:years?[ -]old|years young|y/o|yo\b"
-            r"|yrs old|years of age)"
+            rf"|as of age|at))? ?{_AGE}[ -]?(?:years?[ -]old|years young|y/o|y\.o\.|yo\b"
+            r"|yrs? old|years of age)"
+            r"(?! (?:guys|men|women|girls|boys|kids?|child(?:ren)?|sons?|daughters?|brothers?"
+            r"|sisters?|nephews?|nieces?|dogs?|cats?|cars?|house|building|whisk\w{1,2}|scotch)\b)"
         ),
         "{}",
         Level.MED,
@@ -79,13 +94,17 @@ _FORMS = (
         "my next",
         Level.HIGH,
     ),
-    (
-        re.compile(
-            r"(?<!\w)(?P<be>turn(?:ed|ing)?|hit(?:ting)?|pushing|push"
-            rf"|approaching)(?: the big)? {_AGE}(?!\w){_NOT_AGE}"
-        ),
-        "being {}",
-        Level.MED,
+    *(
+        (
+            re.compile(rf"(?<!\w)(?P<be>{verb})(?: the big)? {_AGE}(?!\w){_NOT_AGE}{_TIME}"),
+            instead,
+            Level.MED,
+        )
+        for verb, instead in (
+            ("turned|hit", "was {}"),
+            ("turning|hitting|pushing|approaching", "being {}"),
+            ("turn|push|approach", "be {}"),
+        )
     ),
 )
 """Pattern, what to write instead around the decade, level."""

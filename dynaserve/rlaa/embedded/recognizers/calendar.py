@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 
 from dynaserve.rlaa.embedded.finding import Finding
 from dynaserve.rlaa.embedded.wording import lowered
 from dynaserve.rlaa.records import Level
-
-YEAR = 2024
-"""What year it is; fixed, so that a text means the same whenever it is read."""
 
 _BORN = re.compile(
     r"(?<!\w)(?P<lead>(?:i was |i'm |me, "
@@ -58,32 +56,36 @@ _DECADES = {"fifties": 1950, "sixties": 1960, "seventies": 1970, "eighties": 198
 _SELF = re.compile(r"\b(?:i|i'm|me|my)\b")
 
 
-def calendar(text: str) -> Iterator[Finding]:
-    """Find birthdays, years of birth and school, decades of youth, and events lived through."""
+def calendar(text: str, year: int | None = None) -> Iterator[Finding]:
+    """Find birthdays, years of birth and school, decades of youth, and events lived through.
+
+    Ages are those of ``year``, by default the present one.
+    """
+    now = year or datetime.datetime.now(tz=datetime.timezone.utc).year
     # The words that stay come back in their own capitals: see `wording.fit`.
     text = lowered(text)
     for match in _BORN.finditer(text):
-        yield _by_year(text, match)
+        yield _by_year(text, match, now)
     for match in _BIRTH_DATE.finditer(text):
-        year = re.search(r"(?:19|20)\d\d", match["date"])
-        guess = str(YEAR - int(year.group())) if year else "a birthday"
+        born = re.search(r"(?:19|20)\d\d", match["date"])
+        guess = str(now - int(born.group())) if born else "a birthday"
         yield Finding(*match.span(), "age", guess, f"{match['lead']} [DATE]", Level.HIGH)
     for match in _CHILD_OF.finditer(text):
-        guess = str(YEAR - _decade(match["decade"]) + 8)
+        guess = str(now - _decade(match["decade"]) + 8)
         instead = f"{match['lead'].removesuffix(' the')} those days"
         yield Finding(*match.span(), "age", guess, instead, Level.MED)
     for pattern, happened in _EVENT_PATTERNS:
         for match in pattern.finditer(text):
-            guess = str(YEAR - happened + 22)
+            guess = str(now - happened + 22)
             yield Finding(*match.span(), "age", guess, "those events", Level.LOW)
 
 
-def _by_year(text: str, match: re.Match[str]) -> Finding:
+def _by_year(text: str, match: re.Match[str], now: int) -> Finding:
     written = match["year"]
     year = int(written) if written.isdecimal() else 1900 + int(written[1:])
     born = re.search("born|birth|baby", match["lead"])
     mine = _SELF.search(text, max(match.start() - 20, 0), match.end())
-    guess = str(YEAR - year + (0 if born else 20))
+    guess = str(now - year + (0 if born else 20))
     instead = f"{match['lead']} the {year // 10 * 10}s"
     return Finding(*match.span(), "age", guess, instead, Level.HIGH if born and mine else Level.MED)
 

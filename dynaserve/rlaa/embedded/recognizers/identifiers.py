@@ -16,26 +16,31 @@ _CUED = re.compile(
     r"|passport(?: (?:number|no\.?))?|(?:account|member|customer|policy"
     r"|employee|student|patient)"
     r" (?:number|no\.?|id)|(?:tax|national) (?:id|number)(?: number)?|cvv|cvc)"
-    r"(?: (?:is|was)|s|:|=|#| ){1,3}\s{0,3}"
+    r"(?:s?(?: (?:is|was)|:|=|#| ){1,3}\s{0,3}|(?=\d{3}))"
     r"(?P<value>(?=[A-Za-z -]{0,4}\d)[A-Za-z\d][A-Za-z\d-]{1,20}(?![A-Za-z\d])(?: "
     r"(?=[A-Z\d]{0,3}\d)[A-Z\d]{2,4}| [A-Z]{2}(?![A-Za-z]))?)",
     re.IGNORECASE,
 )
 _HANDLE = re.compile(
-    r"(?<![\w.@/])@(?=\w{0,20}[A-Za-z])\w{3,30}(?![\w.]*@)|(?<![\w/])/?u/[\w-]{3,24}", re.ASCII
+    r"(?<![\w.@/])@(?=\w{0,20}[A-Za-z])\w{2,30}(?:\.[a-z0-9_]{2,20}){0,2}(?![\w.]*@)"
+    r"|(?<![\w/])/?u/[\w-]{3,24}",
+    re.ASCII,
 )
-_ON_THE_WAY = re.compile(
-    r"[^\s@]{1,64}\sat\s(?=[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\Z)", re.IGNORECASE
+_CUED_HANDLE = re.compile(
+    r"(?<!\w)(?:insta(?:gram)?|snap(?:chat)?|telegram|twitter|tiktok|discord|skype|github|reddit"
+    r"|steam|psn|venmo|username|user name|handle|gamertag|screen name)"
+    r"(?: (?:name|handle|id|username|account|tag))?(?: (?:is|was)|:|=){1,2}\s{1,3}@?"
+    r"(?P<name>(?=[A-Za-z]{0,24}[\d_.][A-Za-z\d])[A-Za-z\d][\w.]{2,28}\w)",
+    re.IGNORECASE | re.ASCII,
 )
-"""What redaction takes for the beginning of an address with a spelled sign: "me at jo@x.org"."""
+"""A name without a digit or a sign in it may be a word: "my username is wrong"."""
 _LETTERS_AND_DIGITS = re.compile(r"(?<!\w)[A-Za-z]{1,2}\d{6,14}(?!\w)")
 
 
 def identifiers(text: str) -> Iterator[Finding]:
     """Find emails, links, phones, accounts, cards, keys, addresses as redaction knows them."""
     for span in find_personal(text):
-        before = _ON_THE_WAY.match(text[span.start : span.end]) if span.label == "EMAIL" else None
-        yield _named(span.start + (before.end() if before else 0), span.end, span.label)
+        yield _named(span.start, span.end, span.label)
 
 
 def cued_numbers(text: str) -> Iterator[Finding]:
@@ -57,6 +62,12 @@ def handles(text: str) -> Iterator[Finding]:
     """Find names of accounts: @somebody, u/somebody."""
     for match in _HANDLE.finditer(text):
         yield _named(*match.span(), "HANDLE")
+
+
+def cued_handles(text: str) -> Iterator[Finding]:
+    """Find names of accounts after the name of the service: "my insta is ada.quill"."""
+    for match in _CUED_HANDLE.finditer(text):
+        yield _named(*match.span("name"), "HANDLE")
 
 
 def _named(start: int, end: int, label: str) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dynaserve.rlaa.embedded.finding import Finding
-from dynaserve.rlaa.embedded.recognizers.phrases import Phrase, Phrases
+from dynaserve.rlaa.embedded.recognizers.phrases import DENIAL, Phrase, Phrases
 from dynaserve.rlaa.embedded.wording import lowered
 from dynaserve.rlaa.embedded.work import JOBS, TRADES, kind_of
 from dynaserve.rlaa.records import Level
@@ -16,7 +16,8 @@ _JOB = "|".join(sorted((re.escape(job) for job in JOBS), key=len, reverse=True))
     r"\ ", r"[ -]"
 )
 _ADJECTIVES = (
-    r"(?:(?!(?:fan|friend|lover|son|daughter|bit|lot)\b)[a-z\d][\w/'-]{1,16},?\s{1,2}){0,3}?"
+    rf"(?:(?!{DENIAL}|(?:fan|friend|lover|son|daughter|bit|lot)\b)"
+    r"[a-z\d][\w/'-]{1,16},?\s{1,2}){0,3}?"
 )
 _AS = (
     r"(?P<lead>(?:(?:i'm|i am|im|i was|i've been|i used to be|i became"

@@ -10,6 +10,8 @@ from dynaserve.rlaa.embedded.finding import Finding
 from dynaserve.rlaa.embedded.wording import lowered
 from dynaserve.rlaa.records import Level
 
+DENIAL = r"(?:no|not|never|neither|nor|hardly|barely|scarcely|nobody|none|non|without)\b"
+"""Words that turn what follows into its opposite: no gap in a claim may hold one."""
 _GROUP_NAME = re.compile(r"\?P<\w+>")
 _CAPITAL = re.compile(r"(?<!\\)[A-Z]")
 
@@ -22,7 +24,8 @@ class Phrase:
     ----------
     pattern
         Regular expression without case; repetitions in it must be bounded. A blank stands for one
-        to three blanks or line ends, and both ends are ends of words.
+        to three blanks or line ends, one with a question mark for up to three, and both ends are
+        ends of words. A gap for any word, ``(?:\w{2,9} )``, takes none that denies.
     guess
         What it gives away; may refer to groups, as ``\1``.
     instead
@@ -44,7 +47,8 @@ class Phrase:
     @property
     def bounded(self) -> str:
         """The pattern with its blanks spelled out."""
-        return self.pattern.replace(" ", r"\s{1,3}")
+        gaps = self.pattern.replace(r"(?:\w{", rf"(?:(?!{DENIAL})\w{{")
+        return gaps.replace(" ?", r"\s{0,3}").replace(" ", r"\s{1,3}")
 
 
 class Phrases:

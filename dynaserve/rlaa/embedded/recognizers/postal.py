@@ -13,7 +13,9 @@ from dynaserve.rlaa.embedded.finding import Finding
 from dynaserve.rlaa.records import IDENTIFIER, Level
 
 _START = r"(?<![\w$€£.,])"
-_NUMBER = r"\d{1,6}[A-RT-Za-rt-z]?\b\.?"
+_NUMBER = r"\d{1,6}[A-RT-Za-rt-z]?\b(?!-\d|\.\d)\.?"
+_NO_ITEM = r"(?!\d{1,3}[A-Za-z]?\.\s(?<!\w[ ]\d\.\s)(?<!\w[ ]\d\d\.\s)(?<!\w[ ]\d\d\d\.\s))"
+"""With a stop, and no word before it, a number is that of an item in a list."""
 _CAPITAL = r"(?=[^\W\d_])(?![a-zß-öø-ÿ])"
 _NAME = rf"{_CAPITAL}[^\s\d,;:!?()\[\]{{}}<>\"@#/\\]{{1,30}}"
 _SMALL = (
@@ -44,9 +46,17 @@ _PREFIX = rf"(?:{_NUMBER},?[ \t]){{0,2}}"
 _NAMES = rf"(?:(?:{_NAME}|{_SMALL})[ \t]){{0,4}}"
 _UNIT = r"(?i:apt|apartment|suite|ste|flat)\b\.?[ \t]{0,2}#?\d{1,6}[A-Za-z]?\b"
 _DATE = r"(?!\d{1,2}\.?[ ](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+_CODE = r"(?:[A-Z]{1,2}-?)?\d{3,6}(?:[ -]\d{2,4}|[ ][A-Z]{2})?\b"
+_BLOCK = (
+    # Short numbers around names are many a thing ("2 Tesla Model 3"), with more below an address.
+    rf"(?=[\s,.>?*|]{{1,12}}{_UNIT}|[,.]?[\s>?*|]{{0,12}}\n[\s,>?*|]{{0,12}}[^\W_]"
+    rf"|,[ \t]?(?:{_CAPITAL}|{_CODE}))"
+)
 _STREET = (
     # 12 Linden Nova 45
-    rf"{_DATE}(?:{_NUMBER},?[ \t]){{1,2}}{_NAMES}(?:{_NAME}|{_SMALL})[ \t]{_NUMBER}"
+    rf"{_DATE}(?:{_NUMBER},?[ \t]){{1,2}}{_NAMES}(?:{_NAME}|{_SMALL})[ \t]{_NUMBER}{_BLOCK}"
+    rf"|{_DATE}(?=\d\d)(?:{_NUMBER},?[ \t]){{1,2}}{_NAMES}(?:{_NAME}|{_SMALL})[ \t](?=\d\d)"
+    rf"{_NUMBER}"
     rf"|(?:{_NUMBER},?[ \t]){{1,2}}(?:[^\s\d,;:!?]{{1,30}}[ \t]){{1,5}}{_NUMBER}"
     rf"(?=[\s,.>?*]{{1,12}}{_UNIT})"
     # 12 Linden Street West
@@ -59,8 +69,8 @@ _STREET = (
     rf"|{_PREFIX}{_LEADING}[ \t](?:(?:{_NAME}"
     rf"|{_SMALL})[ \t]){{0,4}}{_NAME}(?:,?[ \t]{_NUMBER})?"
     # two numbers before any names
-    r"|\d{1,5}[ \t]\d{1,5}[ \t]"
-    rf"(?:{_NAME}|{_SMALL})(?:[ \t](?:{_NAME}|{_SMALL})){{0,3}}"
+    r"|\d{1,5}[ \t]\d{1,5}[ \t](?!I['\u2019 ])"
+    rf"(?:{_NAME}|{_SMALL})(?:[ \t](?:{_NAME}|{_SMALL})){{0,3}}(?![^\W\d_])"
 )
 _CORNER = rf"(?:(?i:the[ ]corner[ ]of)[ ])?(?:{_PREFIX}{_NAMES}{_NAME}[ ](?:{_NUMBER}[ ])?and[ ])?"
 _BOX = (
@@ -69,9 +79,8 @@ _BOX = (
     r"|(?i:USCGC|USNV|USNS|USS)[ \t][^\W\d_]{2,20}(?=\s{1,3}(?i:[fad]po)\b)"
     r"|(?i:[fad]po)[ \t](?i:a[aep])\b(?:[ \t]\d{5})?"
 )
-_ANCHOR = re.compile(rf"{_START}(?:{_UNIT}|{_BOX}|{_CORNER}(?:{_STREET}))")
+_ANCHOR = re.compile(rf"{_START}(?:{_UNIT}|{_BOX}|{_NO_ITEM}{_CORNER}(?:{_STREET}))")
 _GAP = re.compile(r"[\s,.>?*|]{1,16}")
-_CODE = r"(?:[A-Z]{1,2}-?)?\d{3,6}(?:[ -]\d{2,4}|[ ][A-Z]{2})?\b"
 _PLACE = rf"(?:{_NAME}|\([^\s)]{{2,20}}\))"
 _TAIL = re.compile(
     # a place name, or in the lines of a block anything short, then perhaps a code

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dynaserve.rlaa.embedded.finding import Finding
-from dynaserve.rlaa.embedded.recognizers.phrases import Phrase, Phrases
+from dynaserve.rlaa.embedded.recognizers.phrases import DENIAL, Phrase, Phrases
 from dynaserve.rlaa.records import Level
 
 _HIGH, _MED, _LOW = Level.HIGH, Level.MED, Level.LOW
 _BE = r"(?P<be>I'm|I am|I'm just|I was|being|I'm only|we're|we are|as)"
-_ADJECTIVES = r"(?:(?:[a-z-]{2,14}|\d\d),? ){0,3}?"
+_ADJECTIVES = rf"(?:(?:(?!{DENIAL})[a-z-]{{2,14}}|\d\d),? ){{0,3}}?"
 _MALE = r"man|guy|dude|male|bloke|lad|gentleman|boy|chap|fella|fellow"
 _FEMALE = r"woman|female|lady|gal|girl|lass|chick"
 _MALE_KIN = (
@@ -145,7 +145,6 @@ _PHRASES = Phrases(
             r"fanboy|bachelor pad|man cave|boys' night",
             r"fangirl|girls' night|girls' trip|girl's night|gal pals?|girls night",
         ),
-        *_both(r"[(\[](?:[1-9]\d ?/? ?WHO|WHO ?/? ?[1-9]\d)[)\]]", "[PERSON]", _MED, r"m", r"f"),
     ),
 )
 

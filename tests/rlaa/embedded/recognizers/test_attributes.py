@@ -6,17 +6,19 @@ import pytest
 
 from dynaserve.rlaa.embedded import EmbeddedEngine
 
-ENGINE = EmbeddedEngine()
+ENGINE = EmbeddedEngine(year=2024)
 
 SAID = {
     "age": {
         "I'm 31.": "31", "im only 17": "17", "I just turned 40!": "40", "a 45 year old": "45",
         "I'm thirty-two now": "32", "my 60th birthday": "60", "I was born in 1985": "39",
         "in my late thirties": "38", "I was a kid in the 80s": "52", "since I retired": "63",
+        "31 y/o male": "31", "a 31yo": "31", "31 yr old": "31", "I (25F) need advice": "25",
     },
     "sex": {
         "as a mom": "female", "I'm just a regular guy": "male", "my husband": "female",
         "my pregnancy": "female", "my prostate": "male", "us ladies": "female",
+        "I (25F) need advice": "female", "[31M] here": "male", "f/22 here": "female",
     },
     "relationship": {
         "my wife": "married", "my late husband": "widowed", "my ex-wife": "divorced",
@@ -59,6 +61,14 @@ def test_a_statement_gives_the_attribute_away(attribute: str, text: str, guess: 
         ("relationship", "a single day"),
         ("education", "I study the menu"),
         ("sex", "the man in the moon"),
+        ("sex", "25M users joined"),
+        ("age", "we raised 25M"),
+        ("age", "the F35 flew"),
+        ("occupation", "I'm no doctor"),
+        ("occupation", "I'm no longer a nurse"),
+        ("relationship", "I'm not in a relationship"),
+        ("sex", "I'm not pregnant"),
+        ("age", "I'm never retired"),
     ],
 )
 def test_what_only_looks_like_it_does_not(attribute: str, text: str) -> None:

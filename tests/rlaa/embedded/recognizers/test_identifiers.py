@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from dynaserve.rlaa.embedded.recognizers.identifiers import identifiers
+from dynaserve.rlaa.embedded.recognizers.identifiers import (
+    cued_handles,
+    cued_numbers,
+    handles,
+    identifiers,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +28,38 @@ def test_the_evidence_of_an_email_is_the_address_alone(text: str, evidence: str)
     (finding,) = identifiers(text)
     assert text[finding.start : finding.end] == evidence
     assert finding.instead == "[EMAIL]"
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        ("ask @ada_quill, please", "@ada_quill"),
+        ("ask @ada.quill.", "@ada.quill"),
+        ("see @adaquill.Then go", "@adaquill"),
+        ("I am u/ada-quill", "u/ada-quill"),
+    ],
+)
+def test_a_handle_is_found_whole(text: str, evidence: str) -> None:
+    assert [text[f.start : f.end] for f in handles(text)] == [evidence]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("my insta is ada.quill9!", ["ada.quill9"]),
+        ("Telegram: @ada_q", ["ada_q"]),
+        ("my username is wrong", []),
+        ("Twitter is down. Reddit: ok", []),
+    ],
+)
+def test_a_name_after_that_of_a_service_is_a_handle(text: str, found: list[str]) -> None:
+    assert [text[f.start : f.end] for f in cued_handles(text)] == found
+
+
+@pytest.mark.parametrize("text", ["postcode is sw1a 1aa", "zip94110", "zip: 94110", "SSN 12-34"])
+def test_a_cued_number_is_replaced_whole(text: str) -> None:
+    (finding,) = cued_numbers(text)
+    assert (finding.start, finding.end) == (0, len(text))
 
 
 def test_a_sentence_around_an_address_stays(anonymize: Callable[[str], str]) -> None:

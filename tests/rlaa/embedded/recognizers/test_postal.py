@@ -40,6 +40,10 @@ def test_an_address_is_found_whole(address: str) -> None:
         "from 9 to 5 every day",
         "room 12 is free at 3",
         "It costs $12 or 15 euros",
+        "5. Call 212-555-0142 now",
+        "5. Call Ada 12 times",
+        "I own 2 Tesla Model 3 and 1 Ford F 150",
+        "call 0494 92 82 32 I'd like to",
     ],
 )
 def test_numbers_in_sentences_are_no_address(text: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dynaserve.rlaa.llm.cancellation import CancelledError
 from dynaserve.rlaa.llm.protocol import Completion, LLMError, Message, TooLongError
 from dynaserve.rlaa.llm.scripted import ScriptedLLM
-from dynaserve.rlaa.model_roles.asking import Sampling, answered
+from dynaserve.rlaa.model_roles.sampling import Sampling, answered
 from dynaserve.rlaa.roles import RoleError
 
 MESSAGES = [Message("user", "Well?")]
