@@ -84,7 +84,8 @@ def requests() -> list[str]:
     served = load(service.RESULTS)
     rows = [cells for case in served["cases"] for cells in service.cells(case)]
     return [
-        f"JSON requests to `dynaserve serve` on loopback, one worker. {service.NOTE}",
+        "Requests to `dynaserve serve` on loopback, one worker: JSON to `/predict`, and raw "
+        f"tensors (binary) to `/v2`. {service.NOTE}",
         measured_on(machine.sentence(served["machine"])),
         markdown(service.COLUMNS, rows),
     ]

@@ -112,11 +112,19 @@ class Block(NamedTuple):
     """Of all of them together."""
 
 
-class Clients:
-    """Keep-alive clients of one server, each on its own thread, that send one body."""
+class Request(NamedTuple):
+    """What is posted."""
 
-    def __init__(self, port: int, body: bytes, count: int) -> None:
-        self._body = body
+    path: str
+    body: bytes
+    headers: dict[str, str]
+
+
+class Clients:
+    """Keep-alive clients of one server, each on its own thread, that send one request."""
+
+    def __init__(self, port: int, request: Request, count: int) -> None:
+        self._request = request
         self._connections = [HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(count)]
         self._threads = ThreadPoolExecutor(count)
 
@@ -152,7 +160,7 @@ class Clients:
         return latencies
 
     def _send(self, connection: HTTPConnection) -> bytes:
-        connection.request("POST", "/predict", self._body, {"Content-Type": "application/json"})
+        connection.request("POST", *self._request)
         response = connection.getresponse()
         body = response.read()
         if response.status != 200:

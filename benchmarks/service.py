@@ -1,12 +1,14 @@
 """What the defense adds to a request: real servers on loopback, defended and not, in turn.
 
+Each is asked in JSON, by ``/predict``, and in raw tensors, by ``/v2`` (``routes.py``).
+
 All servers of a model run at the same time and are asked in turn, a short block each, forwards
 and then backwards (A B C D D C B A), beginning with another one each time; that is a round. A
 second undefended server is the control: what it seems to cost is how far two equal processes
 differ here. Servers are started anew several times, for the same reason. Figures are over all
 requests, intervals from drawing whole rounds anew (``spread.py``).
 
-    python -m benchmarks.service            # about fifteen minutes
+    python -m benchmarks.service            # about half an hour
     python -m benchmarks.service --smoke    # two short rounds: only proves that it runs
 """
 
@@ -31,6 +33,7 @@ from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import machine, spread
+from benchmarks.routes import ROUTES, Route
 from benchmarks.servers import Block, Clients, serving
 from dynaserve import RankTemplate
 
@@ -38,6 +41,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / ".benchmarks" / "service.json"
 
 UNDEFENDED = "undefended"
+EMBEDDED, EMBEDDED_CLASSES = "digits", 10
+LINEAR = "linear"
 FEATURES = 64
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
@@ -61,7 +66,7 @@ class Effort(NamedTuple):
     """How much is measured."""
 
     rounds: int
-    """For each launch, workload and number of clients."""
+    """For each launch, workload, route and number of clients."""
     launches: int | None = None
     """As the workload has it if None."""
 
@@ -74,9 +79,9 @@ def servers_of(workload: Workload, directory: Path) -> dict[str, list[str]]:
     """
     source: list[str] = []
     template = "rank-template"
-    if workload.classes != 10:
+    if workload.classes != EMBEDDED_CLASSES:
         model, held_out, labels = _linear_model(workload.classes)
-        path = directory / "model.skops"
+        path = directory / f"{LINEAR}.skops"
         skops.io.dump(model, path)
         template = str(directory / "rank_template.toml")
         RankTemplate.calibrate(np.log(model.predict_proba(held_out)), labels).save(template)
@@ -107,9 +112,9 @@ def requested_rows(count: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(17, size=(count, FEATURES)).astype(np.float64)
 
 
-def body_of(workload: Workload) -> bytes:
-    """Return the request."""
-    return json.dumps({"inputs": requested_rows(workload.rows).tolist()}).encode()
+def model_of(workload: Workload) -> str:
+    """Return the name by which servers know their model."""
+    return EMBEDDED if workload.classes == EMBEDDED_CLASSES else LINEAR
 
 
 def order(names: list[str], number: int) -> list[str]:
@@ -122,32 +127,43 @@ Rounds = dict[str, list[list[Block]]]
 """Server -> its blocks in each round."""
 
 
-def measure(workload: Workload, effort: Effort, console: Console) -> dict[int, Rounds]:
-    """Return what every server took, by the number of clients."""
-    found: dict[int, Rounds] = {clients: defaultdict(list) for clients in workload.requests}
+Case = tuple[str, int]
+"""A route's name and a number of clients."""
+
+
+def measure(workload: Workload, effort: Effort, console: Console) -> dict[Case, Rounds]:
+    """Return what every server took."""
+    found: dict[Case, Rounds] = {
+        (route, clients): defaultdict(list) for route in ROUTES for clients in workload.requests
+    }
     for launch in range(effort.launches or workload.launches):
         console.print(f"{workload.rows} x {workload.classes}: launch {launch + 1}")
         with TemporaryDirectory() as temporary:
             directory = Path(temporary)
             with serving(servers_of(workload, directory), directory) as ports:
-                for clients, requests in workload.requests.items():
-                    for name, rounds in _ask(workload, ports, clients, requests, effort).items():
-                        found[clients][name] += rounds
+                for (route, clients), rounds in found.items():
+                    taken = _ask(workload, ROUTES[route], ports, clients, effort)
+                    for name, of_server in taken.items():
+                        rounds[name] += of_server
     return found
 
 
 def _ask(
-    workload: Workload, ports: dict[str, int], clients: int, requests: int, effort: Effort
+    workload: Workload, route: Route, ports: dict[str, int], clients: int, effort: Effort
 ) -> Rounds:
-    body = body_of(workload)
+    request = route.request(requested_rows(workload.rows), model_of(workload))
+    requests = workload.requests[clients]
     with ExitStack() as stack:
         asked = {
-            name: stack.enter_context(closing(Clients(port, body, clients)))
+            name: stack.enter_context(closing(Clients(port, request, clients)))
             for name, port in ports.items()
         }
         for each in asked.values():
-            _require_answer(each.answer(), workload)
-            each.block(5 * requests)  # warms up
+            _require_answer(route.shape_of(each.answer()), workload)
+        for each in 5 * list(
+            asked.values()
+        ):  # warms up; in turn, lest a server hangs up on who waits
+            each.block(requests)
         rounds: Rounds = {name: [] for name in asked}
         for number in range(effort.rounds):
             for blocks in rounds.values():
@@ -157,8 +173,7 @@ def _ask(
     return rounds
 
 
-def _require_answer(answer: bytes, workload: Workload) -> None:
-    shape = np.shape(json.loads(answer)["probabilities"])
+def _require_answer(shape: tuple[int, ...], workload: Workload) -> None:
     if shape != (workload.rows, workload.classes):
         raise RuntimeError(f"probabilities of shape {shape}: something else answers on this port")
 
@@ -190,8 +205,8 @@ def summarize(rounds: Rounds) -> dict[str, Any]:
     return result
 
 
-COLUMNS = ["rows x classes", "clients", "server", "p50 ms", "p90 ms", "p99 ms", "requests/s",
-           "change of p50", "change of time"]  # fmt: skip
+COLUMNS = ["rows x classes", "route", "clients", "server", "p50 ms", "p90 ms", "p99 ms",
+           "requests/s", "change of p50", "change of time"]  # fmt: skip
 
 NOTE = (
     "change: against the undefended server, with half its 95% interval; time is that of all "
@@ -205,6 +220,7 @@ def cells(case: dict[str, Any]) -> list[list[str]]:
     return [
         [
             f"{case['rows']} x {case['classes']}",
+            case["route"],
             str(case["clients"]),
             name,
             *(f"{figures['milliseconds'][key]:.2f}" for key in QUANTILES),
@@ -222,18 +238,18 @@ def print_tables(console: Console, results: dict[str, Any]) -> None:
     """Print a table for each case."""
     for case in results["cases"]:
         table = Table(
-            title=f"JSON requests of {case['rows']} x {case['classes']}, "
+            title=f"{case['route']} requests of {case['rows']} x {case['classes']}, "
             f"{case['clients']} client{'s' if case['clients'] > 1 else ''}",
             box=SIMPLE,
         )
         table.pad_edge, table.collapse_padding = False, True
-        for heading in COLUMNS[2:]:
+        for heading in COLUMNS[3:]:
             table.add_column(
                 heading.replace(" of ", "\nof ").replace("/", "\n/ "),
                 justify="left" if heading == "server" else "right",
             )
         for row in cells(case):
-            table.add_row(*row[2:])
+            table.add_row(*row[3:])
         console.print(table)
     console.print(NOTE)
     console.print(machine.sentence(results["machine"]))
@@ -250,11 +266,12 @@ def main() -> int:
         {
             "rows": workload.rows,
             "classes": workload.classes,
+            "route": route,
             "clients": clients,
             "servers": summarize(rounds),
         }
         for workload in WORKLOADS
-        for clients, rounds in measure(workload, effort, console).items()
+        for (route, clients), rounds in measure(workload, effort, console).items()
     ]
     results = {"machine": machine.facts(), "cases": cases}
     RESULTS.parent.mkdir(exist_ok=True)

@@ -1,9 +1,12 @@
-"""The ready-made service: a classifier behind ``POST /predict``, defended.
+"""The ready-made service: a classifier behind ``POST /predict`` and ``/v2``, defended.
 
 The service has three steps, each in its own module: read the rows (``requests``), share calls
 of the model (``batching``), release through the defense (``decorator``). Logits never leave
-``score``. ``bentoml serve dynaserve.serving.classifier:Classifier`` serves what the
-``DYNASERVE_*`` variables say (``settings``).
+``score``. The Open Inference Protocol at ``/v2`` (``inference``) has its own way to read rows,
+and shares all that follows.
+
+``bentoml serve dynaserve.serving.classifier:Classifier`` serves what the ``DYNASERVE_*`` variables
+say (``settings``).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from dynaserve.serving.decorator import defended
 from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.failures import guarded
 from dynaserve.serving.front import FrontedService
+from dynaserve.serving.inference import inference_app
 from dynaserve.serving.models import UnscoredError, load_model
 from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.settings import ServeSettings, SettingsError
@@ -36,6 +40,9 @@ A classifier whose answers say less about its training data.
 `POST /predict` with `{"inputs": [[...], ...]}`, one list of numbers per row, answers with
 `{"labels": [...], "probabilities": [[...], ...]}`. The probabilities went through a
 membership-inference defense; the raw scores stay inside the server.
+
+The same answers, faster: the Open Inference Protocol v2 at `/v2`, with raw tensors in and out, for
+clients of KServe and Triton. `POST /v2/repository/index` names the model.
 """
 
 
@@ -139,7 +146,9 @@ def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
         "workers": workers,
         "service_class": FrontedService,
     }
-    return bentoml.service(**(defaults | options))(ClassifierService)
+    service = bentoml.service(**(defaults | options))(ClassifierService)
+    service.mount_asgi_app(inference_app(), path="/", name="inference")
+    return service
 
 
 Classifier = classifier_service()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import scaling, service
+from benchmarks.routes import ROUTES
 from benchmarks.servers import Block
 
 MACHINE = {
@@ -73,5 +74,8 @@ def rounds(milliseconds: dict[str, float]) -> service.Rounds:
 
 def served() -> dict[str, Any]:
     taken = {"undefended": 1.0, "dynanoise": 1.01, "rank-template": 0.9, "control": 1.0}
-    case = {"rows": 1, "classes": 10, "clients": 1, "servers": service.summarize(rounds(taken))}
-    return {"machine": MACHINE, "cases": [case]}
+    size = {"rows": 1, "classes": 10, "clients": 1}
+    cases = [
+        {**size, "route": route, "servers": service.summarize(rounds(taken))} for route in ROUTES
+    ]
+    return {"machine": MACHINE, "cases": cases}

@@ -41,7 +41,8 @@ def test_the_blocks_are_rewritten_and_nothing_else() -> None:
     assert text.endswith(marks(requests)[1] + "\n\nafter\n")
     assert "old" not in text
     assert "| 1 x 10 | 0.50 | 0.25 | 10.00 | 5.00 | 3.00 |" in text
-    assert "| 1 x 10 | 1 | dynanoise | 1.01 |" in text
+    assert "| 1 x 10 | JSON | 1 | dynanoise | 1.01 |" in text
+    assert "| 1 x 10 | binary | 1 | dynanoise | 1.01 |" in text
     assert "`dynanoise` 1.84 times faster" in text
     assert "Some CPU, family 1, model 2; 2 cores; avx512 kernels" in text
     assert readme.FIGURE.read_bytes().startswith(b"\x89PNG")

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.servers import Clients, serving
+from benchmarks.servers import Clients, Request, serving
+
+REQUEST = Request("/here", b"body", {"x-asked": "so"})
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -20,6 +22,7 @@ class Handler(BaseHTTPRequestHandler):
     status = 200
 
     def do_POST(self) -> None:
+        assert (self.path, self.headers["x-asked"]) == (REQUEST.path, "so")
         self.peers.append(self.client_address)
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(self.status)
@@ -43,7 +46,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
 
 
 def test_every_client_keeps_one_connection(server: ThreadingHTTPServer) -> None:
-    with closing(Clients(server.server_port, b"body", 3)) as clients:
+    with closing(Clients(server.server_port, REQUEST, 3)) as clients:
         assert clients.answer() == b"body"
         block = clients.block(4)
     assert block.latencies.shape == (12,)
@@ -55,7 +58,7 @@ def test_every_client_keeps_one_connection(server: ThreadingHTTPServer) -> None:
 def test_a_refused_request_is_no_measurement(server: ThreadingHTTPServer) -> None:
     Handler.status = 400
     with (
-        closing(Clients(server.server_port, b"body", 1)) as clients,
+        closing(Clients(server.server_port, REQUEST, 1)) as clients,
         pytest.raises(RuntimeError, match="status 400"),
     ):
         clients.block(1)

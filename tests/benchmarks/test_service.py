@@ -12,6 +12,7 @@ from rich.console import Console
 from benchmarks import service
 from benchmarks.service import FEATURES, UNDEFENDED, Workload
 from dynaserve import load_defense
+from dynaserve.serving.inference.described import name_of
 from dynaserve.serving.models import load_model
 from tests.benchmarks.results import rounds, served
 
@@ -34,13 +35,15 @@ def test_figures_are_over_all_requests_and_relative_to_the_undefended_server() -
 
 def test_results_survive_json_and_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     results = json.loads(json.dumps(served()))
-    cells = {row[2]: row for row in service.cells(results["cases"][0])}
+    cells = {row[3]: row for row in service.cells(results["cases"][0])}
     assert len(cells["dynanoise"]) == len(service.COLUMNS)
     assert cells["dynanoise"][-2:] == ["+1.0% ± 0.0", "+1.0% ± 0.0"]
     assert cells[UNDEFENDED][-2:] == ["", ""]
     service.print_tables(Console(width=80), results)
     output = capsys.readouterr().out
     assert "control" in output
+    assert "JSON requests of 1 x 10" in output
+    assert "binary requests of 1 x 10" in output
     assert "…" not in output
 
 
@@ -51,7 +54,8 @@ def test_the_large_model_is_one_that_dynaserve_serves(tmp_path: Path) -> None:
     assert all(arguments[0] == source for arguments in servers.values())
     assert servers[UNDEFENDED] == servers["control"]
     model = load_model(source, trust_pickle=False)
-    rows = np.array(json.loads(service.body_of(workload))["inputs"])
+    assert name_of(Path(source).name) == service.model_of(workload)
+    rows = service.requested_rows(workload.rows)
     assert rows.shape == (2, FEATURES)
     logits = model.logits(rows)
     assert logits.shape == (2, 400)
@@ -61,7 +65,6 @@ def test_the_large_model_is_one_that_dynaserve_serves(tmp_path: Path) -> None:
 
 
 def test_an_answer_of_another_shape_is_refused() -> None:
-    answer = json.dumps({"probabilities": [[0.5, 0.5]]}).encode()
-    service._require_answer(answer, Workload(1, 2, {}))
+    service._require_answer((1, 2), Workload(1, 2, {}))
     with pytest.raises(RuntimeError, match="something else"):
-        service._require_answer(answer, Workload(1, 10, {}))
+        service._require_answer((1, 2), Workload(1, 10, {}))

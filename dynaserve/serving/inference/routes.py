@@ -1,0 +1,149 @@
+"""The paths of the protocol, for the one model that a service has.
+
+They are exact: the model's name and version stand in them, so that any other name is an unknown
+path, which nothing counts and nothing answers but with 404. Every endpoint answers whatever
+happens; BentoML is not there to catch it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import bentoml
+from bentoml.exceptions import BentoMLException
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dynaserve.serving.batching import Batches
+from dynaserve.serving.failures import withheld
+from dynaserve.serving.inference.answer import Labels, write_answer
+from dynaserve.serving.inference.body import packed, read_body
+from dynaserve.serving.inference.described import SERVER, Described
+from dynaserve.serving.inference.request import LENGTH_HEADER, read_request
+from dynaserve.serving.models import Model, UnscoredError
+from dynaserve.serving.requests import Limits, RefusedError
+from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST
+
+logger = logging.getLogger(__name__)
+
+
+class Served(Protocol):
+    """A service with one classifier."""
+
+    model: Model
+    limits: Limits
+    batches: Batches
+    """Rows to defended probabilities."""
+
+    async def __is_ready__(self) -> bool:
+        """Say whether the model answers now."""
+        ...
+
+
+def inference_app() -> Starlette:
+    """Return an app to mount on a service at ``/``; it takes its paths when the service starts."""
+
+    @asynccontextmanager
+    async def started(app: Starlette) -> AsyncIterator[None]:
+        # BentoML starts mounted apps right after it has made the instance.
+        app.router.routes[:] = Endpoints(bentoml.get_current_service()).routes()
+        yield
+
+    return Starlette(lifespan=started, exception_handlers={HTTPException: refused})
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """Answer what Starlette refuses, such as another method, in the protocol's form."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
+    return JSONResponse({"error": "not by this method"}, error.status_code, error.headers)
+
+
+class Endpoints:
+    """Answers for one service."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.labels = Labels(served.model.classes)
+        self.described = Described.of(served.model, self.labels)
+        self.answered = self.described.answered
+
+    def routes(self) -> list[Route]:
+        """Return all paths, the busiest first."""
+        model = f"/v2/models/{self.described.name}"
+        models = [model, f"{model}/versions/{self.described.version}"]
+        return [
+            *(Route(f"{path}/infer", self.infer, methods=["POST"]) for path in models),
+            *(Route(f"{path}/ready", self.model_ready) for path in models),
+            *(Route(path, self.metadata) for path in models),
+            Route("/v2/health/live", self.live),
+            Route("/v2/health/ready", self.ready),
+            Route("/v2/repository/index", self.index, methods=["POST"]),
+            *(Route(path, self.server) for path in ("/v2", "/v2/")),
+        ]
+
+    async def infer(self, request: Request) -> Response:
+        """Classify the rows of a tensor."""
+        served = self.served
+        try:
+            body = await read_body(request, served.limits)
+            length = request.headers.get(LENGTH_HEADER)
+            asked = read_request(body, length, served.model, served.limits)
+            probabilities = await served.batches(asked.rows)
+            answer = write_answer(self.answered, asked, probabilities, self.labels)
+            content, headers = await packed(answer.body, request.headers.get("accept-encoding", ""))
+        except RefusedError as error:
+            return failed(str(error), error.status)
+        except UnscoredError as error:
+            return failed(str(error), HTTPStatus.BAD_REQUEST)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
+        except Exception as error:
+            # A BentoMLException is what `guarded` made of a failure: its message quotes nothing.
+            known = isinstance(error, BentoMLException)
+            logger.error("%s", error if known else withheld("an inference request", error))
+            return failed("something went wrong", HTTPStatus.INTERNAL_SERVER_ERROR)
+        if answer.json_length is None:
+            return Response(content, headers=headers, media_type="application/json")
+        headers[LENGTH_HEADER] = str(answer.json_length)
+        return Response(content, headers=headers, media_type="application/octet-stream")
+
+    async def live(self, _: Request) -> Response:
+        """Say that the server answers."""
+        return JSONResponse({"live": True})
+
+    async def ready(self, _: Request) -> Response:
+        """Say whether the model answers."""
+        return await self._readiness({})
+
+    async def model_ready(self, _: Request) -> Response:
+        """Say whether the model answers, by its name."""
+        return await self._readiness({"name": self.described.name})
+
+    async def _readiness(self, about: dict[str, Any]) -> Response:
+        ready = await self.served.__is_ready__()
+        status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+        return JSONResponse({**about, "ready": ready}, status)
+
+    async def metadata(self, _: Request) -> Response:
+        """Say what goes into the model and what comes out."""
+        return JSONResponse(self.described.metadata)
+
+    async def index(self, _: Request) -> Response:
+        """List the one model: how a client that does not know its name learns it."""
+        return JSONResponse([self.described.listed])
+
+    async def server(self, _: Request) -> Response:
+        """Say what this server is."""
+        return JSONResponse(SERVER)
+
+
+def failed(message: str, status: int) -> Response:
+    """Return an error in the protocol's form."""
+    return JSONResponse({"error": message}, status)
