@@ -72,6 +72,8 @@ def test_parts_depend_on_the_kind(name: str, kind: str, value: str, expected: st
 def test_any_two_claimed_disguises_are_seen_through(canary, pair, before, after) -> None:  # type: ignore[no-untyped-def]
     first, second = pair
     hidden = second.apply(first.apply(canary.value, canary.kind), canary.kind)
+    if second.name == "spaced out":  # a letter that touches a word is that word's
+        before, after = f"{before} ", f" {after}"
     found = MATCHER.find(f"{before}{hidden}{after}")
     assert canary.id in {match.canary_id for match in found}
 

@@ -6,6 +6,7 @@ what never was encoded costs time and hides nothing.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ from dynaserve.canarybench.matching.tokens import decoded_tokens
 
 _FEWEST_SPACED = 8
 _WIDEST_GAP = 4
+_SIGNS = np.array([ord(sign) for sign in string.punctuation], np.uint32)
 
 
 def decoded(layer: Layer, context: int) -> Layer | None:
@@ -38,9 +40,12 @@ def decoded(layer: Layer, context: int) -> Layer | None:
 
 def _spaced_out(text: str) -> Iterator[Piece]:
     """Give words whose letters stand apart, ``l i k e  t h i s``, put together."""
-    codes = np.frombuffer(f" {text} ".encode("ascii", "replace"), np.uint8)
-    blank = codes <= ord(" ")
-    alone = np.flatnonzero(~blank[1:-1] & blank[:-2] & blank[2:])
+    codes = np.frombuffer(f" {text} ".encode("utf-32-le", "surrogatepass"), np.uint32)
+    blank, sign = codes <= ord(" "), np.isin(codes, _SIGNS)
+    # The first and the last letter may touch a quotation mark or the end of a sentence.
+    edge = blank | sign
+    letter = ~edge[1:-1] & edge[:-2] & edge[2:]
+    alone = np.flatnonzero(letter | (sign[1:-1] & blank[:-2] & blank[2:]))
     breaks = np.flatnonzero(np.diff(alone) > _WIDEST_GAP) + 1
     firsts, lasts = np.r_[0, breaks], np.r_[breaks, len(alone)]
     many = lasts - firsts >= _FEWEST_SPACED

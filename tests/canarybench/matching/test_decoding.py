@@ -39,6 +39,8 @@ def origin_of(text: str, part: str) -> str:
         ("a < b", "a < b"),
         ("%4\n   0", "%40"),
         ("s p a c e d  o u t", "spacedout"),
+        ("(s p a c e d  o u t).", "(spacedout)."),
+        ("?s p a c e d  o u t!", "?spacedout!"),
         ("a b c d", "a b c d"),
     ],
 )
