@@ -6,10 +6,9 @@ It arranges; attacks, defended answers and verdicts are made in the modules it i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 
@@ -24,13 +23,21 @@ from dynaserve.mia.attacks import (
     Evidence,
     References,
 )
-from dynaserve.mia.data import FEWEST_SHADOWS, AuditData
+from dynaserve.mia.data import AuditData
 from dynaserve.mia.defended import Defended
 from dynaserve.mia.judging import Judge, Reading
-from dynaserve.mia.pitfalls import too_few_rows
-from dynaserve.mia.results import ONE_QUERY, Access, AttackResult, Audit, Leak, leaks
+from dynaserve.mia.results import (
+    ONE_QUERY,
+    Access,
+    AttackResult,
+    Audit,
+    Leak,
+    Protocol,
+    clear_auc,
+    leaks,
+)
+from dynaserve.mia.untested import untested
 
-Protocol = Literal["adaptive", "paper"]
 Results = dict[str, AttackResult]
 Progress = Callable[[int, int, str], None]
 """Called with steps done, steps in all, and what has just been done."""
@@ -59,13 +66,13 @@ class Measured:
     calibration_error: float
 
     @classmethod
-    def of(cls, attacks: Results, view: View, data: AuditData) -> Measured:
+    def of(cls, attacks: Results, leak: dict[str, Leak], view: View, data: AuditData) -> Measured:
         """Return the figures of the target's answers in a view."""
         hits, out = view.hits[0], ~data.member
         p = np.exp(view.log_p[0])
         return cls(
             attacks,
-            leaks(attacks, members=int(data.member.sum()), non_members=int(out.sum())),
+            leak,
             accuracy=float(hits[out].mean()),
             member_accuracy=float(hits[data.member].mean()),
             calibration_error=metrics.calibration_error(p[out], data.labels[out]),
@@ -95,7 +102,9 @@ class Attackers:
         self._progress = progress or (lambda _done, _total, _what: None)
         member = data.shadow_member
         self._references = None if member is None else References(member, seed)
-        self._floor_of: dict[bytes, AttackResult] = {}
+        self._floor_of: dict[tuple[object, ...], AttackResult] = {}
+        self._tried = 0
+        self._on_shadows = self._on_target = 0.5
         online = self._references is not None and self._references.online
         self._judge = Judge(
             data.labels,
@@ -135,7 +144,9 @@ class Attackers:
             attacks=after.attacks,
             leak_before=before.leak,
             leak=after.leak,
-            not_tested=tuple(self._not_tested(defended)),
+            not_tested=tuple(
+                untested(data, self._references, self._protocol, defended, astray=self._astray())
+            ),
         )
 
     def measure(self, defended: Defended | None, times: tuple[int, ...]) -> Measured:
@@ -167,8 +178,18 @@ class Attackers:
             results |= self._attack(look)
             what = "defended" if defended else "undefended"
             steps.done(f"{what}, {_in_words(look.form)}")
+        clear = self._clear(self._tried)
         repeated = results if asked == times else _repeated(results, times)
-        return Measured.of(repeated, first.views[0], data)
+        return Measured.of(repeated, leaks(repeated, clear), first.views[0], data)
+
+    def _clear(self, tried: int) -> float:
+        member = self._data.member
+        return clear_auc(tried, int(member.sum()), int((~member).sum()))
+
+    def _astray(self) -> bool:
+        """Return whether attacks that work on the target do not on any shadow."""
+        learned = self._judge.learns and self._on_shadows <= self._clear(1)
+        return learned and self._on_target > self._clear(self._tried)
 
     def _attack(self, look: Look) -> Results:
         """Return the results of one form of asking, each attack in its strongest reading."""
@@ -178,7 +199,8 @@ class Attackers:
 
     def _on_labels(self, look: Look) -> AttackResult:
         """Return the best of all attacks that are shown the bare labels."""
-        votes = b"".join(hashlib.sha256(view.log_p.tobytes()).digest() for view in look.bare)
+        digests = (hashlib.sha256(view.log_p.data).digest() for view in look.bare)
+        votes = (look.shadows_alike, *digests)
         if votes not in self._floor_of:
             best = self._strongest(look.bare, "label", look.shadows_alike).items()
             name, reading = max(best, key=lambda one: self._judge.auc(one[1]))
@@ -210,35 +232,13 @@ class Attackers:
                 for attack in variants
             ]
             best[name] = max(readings, key=strength)
+            # What the target's own membership chooses from, chance chooses from too.
+            learned = by_shadows and self._judge.learns
+            self._tried += 1 if learned else len(readings)
+            self._on_target = max(self._on_target, self._judge.auc(best[name]))
+            if learned:
+                self._on_shadows = max(self._on_shadows, strength(best[name]))
         return best
-
-    def _not_tested(self, defended: Defended | None) -> Iterator[str]:
-        data = self._data
-        yield (
-            "Attacks that choose each query by the answer to the last one, such as the distance "
-            "to the decision boundary: they need a live model."
-        )
-        yield from _impossible(self._references)
-        if self._protocol == "paper":
-            yield (
-                "Repeats, near-duplicates and an attacker who knows the defense: the paper's "
-                "protocol has none of them."
-            )
-        elif not data.neighbors:
-            yield "Near-duplicates: no neighbor_logits were given."
-        elif data.shadows and any(n.shadow_logits is None for n in data.neighbors.values()):
-            yield (
-                "Near-duplicates on the shadows: no shadow_neighbor_logits were given, so "
-                "averages were compared with single answers."
-            )
-        if (few := too_few_rows(data.member)) is not None:
-            yield few
-        if not metrics.enough_for(0.001, data.member):
-            yield (
-                f"TPR at 0.1% FPR: it means nothing with {int((~data.member).sum())} "
-                f"non-members; {metrics.FEWEST_NON_MEMBERS[0.001]:,} are needed."
-            )
-        yield from () if defended is None else defended.remarks
 
 
 class _Steps:
@@ -280,27 +280,6 @@ def _success(results: Results) -> dict[str, float]:
         for name in PAPER_ATTACKS
         if name in results
     }
-
-
-def _impossible(references: References | None) -> Iterator[str]:
-    """Yield what the shadows, or the want of them, leave out."""
-    left_out = ", ".join(n for n, (one, *_) in ATTACKS.items() if not one.possible_with(references))
-    if references is None:
-        yield f"{left_out}: no shadow models were given."
-        return
-    inside = references.member.sum(axis=0)
-    if left_out:
-        yield (
-            f"{left_out}: they need shadows that were trained on each row, {FEWEST_SHADOWS} at "
-            f"least, and {int((inside < FEWEST_SHADOWS).sum()):,} of {len(inside):,} rows have "
-            "fewer. So no threshold was learned on the shadows either."
-        )
-    elif len(counts := np.unique(np.minimum(inside, len(references.member) - inside))) > 1:
-        yield (
-            f"All shadows on every row: rows differ in how many were trained on them, so "
-            f"{counts[0]} to {counts[-1]} of each kind were used where both are compared. The "
-            "offline attacks used all that were not trained on a row."
-        )
 
 
 def _in_words(form: str) -> str:

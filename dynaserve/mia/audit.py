@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dynaserve.defenses import Defense, Undefended
-from dynaserve.mia.attackers import Attackers, Measured, Progress, Protocol
+from dynaserve.mia.attackers import Attackers, Measured, Progress
 from dynaserve.mia.data import AuditData
 from dynaserve.mia.defended import Defended
-from dynaserve.mia.results import Audit
+from dynaserve.mia.results import Audit, Protocol
 
 __all__ = ["Measured", "Progress", "Protocol", "audit", "audit_data", "measure_data"]
 
@@ -77,7 +77,8 @@ def audit(
         One defense for each shadow, where the attacker has to fit it to the model. None puts
         the target's there, keyed noise with another key, a `RankTemplate` calibrated anew.
     bootstrap
-        Resamples behind the intervals; 0 leaves these out (they are then the whole range).
+        Resamples behind the intervals of AUC and balanced accuracy; 0 leaves all intervals out
+        (they are then the whole range).
     progress
         Told after each step.
 

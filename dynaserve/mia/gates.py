@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from dynaserve.mia.attackers import Protocol
-from dynaserve.mia.attacks import ATTACKS, LABEL_BEST, References
-from dynaserve.mia.data import AuditData
+from dynaserve.mia.attacks import ATTACKS, LABEL_BEST
 from dynaserve.mia.metrics import FEWEST_NON_MEMBERS
+from dynaserve.mia.plan import Plan
 from dynaserve.mia.results import ONE_QUERY, AttackResult, Audit
 
 MEASURES = (
@@ -82,46 +81,6 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What an audit is going to test.
-
-    Parameters
-    ----------
-    attacks
-        The keys that `Audit.attacks` will have.
-    forms
-        The keys that `Audit.leak` will have.
-    non_members
-        How many there are.
-    """
-
-    attacks: tuple[str, ...]
-    forms: tuple[str, ...]
-    non_members: int
-
-    @classmethod
-    def of(cls, data: AuditData, *, repeats: Sequence[int], protocol: Protocol) -> Plan:
-        """Return what `dynaserve.mia.audit.audit_data` tests when told the same."""
-        member = data.shadow_member
-        references = None if member is None else References(member, seed=0)
-        names = [name for name, (one, *_) in ATTACKS.items() if one.possible_with(references)]
-        forms = [ONE_QUERY]
-        if protocol == "adaptive":
-            forms = [str(time) for time in sorted({1, *repeats})]
-            counts = dict.fromkeys(near.logits.shape[1] for near in data.neighbors.values())
-            forms += [f"near{count}" for count in counts]
-        return cls(
-            attacks=tuple(
-                name if form == ONE_QUERY else f"{name}@{form}"
-                for form in forms
-                for name in (*names, LABEL_BEST)
-            ),
-            forms=tuple(forms),
-            non_members=int((~data.member).sum()),
-        )
-
-
-@dataclass(frozen=True)
 class Gate:
     """A parsed expression; `parse` makes one.
 
@@ -142,7 +101,8 @@ class Gate:
         """Return the gate that fails whenever ``expression`` holds.
 
         Metrics
-            ``lira_online.auc``, ``lira_online@100.auc``: one entry of the report, by its name.
+            ``lira_online.auc``, ``lira_online@100.auc``: one entry of the report, by its name;
+            ``@1`` may be added to that of one query.
             ``lira_auc``, ``rmia_tpr_at_1pct_fpr``, ``loss_auc``: the highest of all attacks whose
             name starts like this, in every form of asking. ``worst_auc``: of all attacks.
             ``floor``, ``scores_add``, ``total``: the leak in AUC, highest form of asking;
@@ -230,7 +190,8 @@ class Gate:
     def _chosen(self, name: str, tested: Collection[str]) -> list[str]:
         """Return which of the tested attacks, named as in `Audit.attacks`, the gate reads."""
         if "." in self.metric:
-            chosen = [one for one in tested if one == self.metric.partition(".")[0]]
+            entry = self.metric.partition(".")[0].removesuffix(f"@{ONE_QUERY}")
+            chosen = [one for one in tested if one == entry]
         elif name == _WORST:
             chosen = list(tested)
         else:

@@ -29,7 +29,7 @@ def tpr_interval(
     How many of n non-members lie above the threshold that has this FPR among all non-members
     there are, is Binomial(n, fpr). Each draw of that number puts the threshold between two
     non-members, and the TPR between Clopper and Pearson's ends for the members above them, drawn
-    as beta variables. With fewer than about 3 / fpr non-members the threshold may lie above all
+    as beta variables. With fewer than about 3.7 / fpr non-members the threshold may lie above all
     of them, and the low end is 0.
 
     Measured (`tests/mia/test_intervals.py`; normals and Student's t, 200 to 4,000 rows): it holds

@@ -6,6 +6,7 @@ target's own membership only decides where there are none.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 
 from dynaserve.mia import intervals, metrics
 from dynaserve.mia.attacks import Attack
-from dynaserve.mia.results import Access, AttackResult, Interval
+from dynaserve.mia.results import Access, AttackResult, Interval, auc_spread
 from dynaserve.mia.signals import Floats
 
 Mask = NDArray[np.bool_]
+
+_CLEAR = 2.5
+"""So many standard deviations below one half, the mean AUC on the shadows is no accident."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,17 @@ class Judge:
     ) -> None:
         self._labels, self._member, self._shadow_member = labels, member, shadow_member
         self._knows_defense, self._seed = knows_defense, seed
+        self._by_chance = 0.0
+        if shadow_member is not None:
+            spread = auc_spread(int(member.sum()), int((~member).sum()))
+            self._by_chance = _CLEAR * spread / math.sqrt(len(shadow_member))
         rng = np.random.default_rng(seed)
         self._weights = metrics.resample_counts(member, bootstrap, rng) if bootstrap else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether there are shadows that show which reading is best."""
+        return self._shadow_member is not None
 
     def strength(self, reading: Reading, *, by_shadows: bool = True) -> float:
         """Return the AUC, turned to above one half, by which readings are compared."""
@@ -125,7 +138,12 @@ class Judge:
         return 1 - auc if self._turned(reading) else auc
 
     def _turned(self, reading: Reading) -> bool:
-        return self._knows_defense and self._learned_auc(reading) < 0.5
+        """Return whether the shadows say that low scores mean members.
+
+        They have to say so clearly, where there are any: if they teach nothing, the direction is
+        that of the formula and no toss of a coin.
+        """
+        return self._knows_defense and self._learned_auc(reading) < 0.5 - self._by_chance
 
     def _target_auc(self, reading: Reading) -> float:
         return metrics.roc_auc(reading.scores[0], self._member)

@@ -13,10 +13,13 @@ from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 Interval: TypeAlias = tuple[float, float]
-"""Low and high end of a 95% bootstrap interval."""
+"""Low and high end of a 95% interval."""
 
 Access: TypeAlias = Literal["label", "scores"]
 """What of an answer an attack reads: its top-1 label alone, or its scores as well."""
+
+Protocol: TypeAlias = Literal["adaptive", "paper"]
+"""Whether the attackers know the defense."""
 
 ONE_QUERY = "1"
 """The form in which each row is asked once."""
@@ -122,24 +125,40 @@ class Leak:
         return self.total - self.floor
 
 
-def leaks(
-    attacks: Mapping[str, AttackResult], *, members: int, non_members: int
-) -> dict[str, Leak]:
-    """Return the leak of each form of asking that was tried, in their order."""
+def leaks(attacks: Mapping[str, AttackResult], clear: float) -> dict[str, Leak]:
+    """Return the leak of each form of asking that was tried, in their order.
+
+    Parameters
+    ----------
+    clear
+        The AUC above which there is a leak at all, of `clear_auc`.
+    """
     forms = dict.fromkeys(result.form for result in attacks.values())
-    clear = clear_auc(len(attacks), members, non_members)
     return {form: _leak([r for r in attacks.values() if r.form == form], clear) for form in forms}
 
 
 def clear_auc(attacks: int, members: int, non_members: int) -> float:
     """Return the AUC that the best of so many attacks on no leak at all rarely exceeds: 1 in 20.
 
-    Without a leak the AUC is Mann and Whitney's U / (m n), about normal around one half with
-    variance (m + n + 1) / (12 m n), or less if scores are tied (1947). Over several attacks by
-    Bonferroni, as if each could choose its direction.
+    Without a leak the AUC is about normal around one half, and `auc_spread` its deviation, or less
+    if scores are tied. Over several attacks by Bonferroni, as if each could choose its direction.
+
+    Parameters
+    ----------
+    attacks
+        How many results there are that could differ: at least, since each is already the best of
+        several ways to read the answers, chosen on the shadows.
     """
-    spread = math.sqrt((members + non_members + 1) / (12 * members * non_members))
-    return 0.5 + spread * NormalDist().inv_cdf(1 - _FALSE_ALARMS / (2 * attacks))
+    over_chance = NormalDist().inv_cdf(1 - _FALSE_ALARMS / (2 * attacks))
+    return 0.5 + auc_spread(members, non_members) * over_chance
+
+
+def auc_spread(members: int, non_members: int) -> float:
+    """Return the standard deviation of the AUC of a model that leaks nothing, without ties.
+
+    sqrt((m + n + 1) / (12 m n)), that of U / (m n) (Mann and Whitney, 1947).
+    """
+    return math.sqrt((members + non_members + 1) / (12 * members * non_members))
 
 
 def _leak(results: list[AttackResult], clear: float) -> Leak:
@@ -183,7 +202,7 @@ class Audit:
     """
 
     defense: str
-    protocol: Literal["adaptive", "paper"]
+    protocol: Protocol
     seed: int
     members: int
     non_members: int

@@ -77,8 +77,10 @@ def document(body: bytes | bytearray, example: str) -> Any:
     except TwiceError as error:
         key = f'"{error.key}"' if error.key in {*FIELDS, "items"} else "a key"
         raise RefusedError(f"{key} stands twice in one object; send it once") from None
-    except (ValueError, RecursionError):
+    except RecursionError:
         raise RefusedError(f"the JSON is nested too deep; send {example}") from None
+    except ValueError:  # such as a number of 5,000 digits
+        raise RefusedError(f"the JSON holds what no field takes; send {example}") from None
     return parsed
 
 

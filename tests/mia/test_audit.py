@@ -416,3 +416,36 @@ def test_location30_reaches_the_known_figures() -> None:
     assert found.accuracy_after == found.accuracy_before
     assert found.leak["1"].total < found.leak["1"].floor + 0.03
     assert metrics.enough_for(0.001, ~member)
+
+
+def test_shadows_that_teach_nothing_turn_no_attack_around(arrays: dict[str, Any]) -> None:
+    for seed in range(6):
+        mixed = np.random.default_rng(seed).random((S, N)).argsort(axis=0) < S // 2
+        found = audit(**arrays | {"shadow_member": mixed}, repeats=(1,), bootstrap=0)
+        bare = audit(**{k: arrays[k] for k in ("logits", "labels", "member")}, bootstrap=0)
+        assert found.attacks["loss"].auc == bare.attacks["loss"].auc > 0.8
+        assert not any(found.attacks[name].reversed for name in ("gap", "confidence", "entropy"))
+        assert found.leak["1"].dominant != "none"
+        assert any("shadow_member" in line for line in found.not_tested)
+
+
+def test_shadows_that_teach_something_are_not_suspected(arrays: dict[str, Any]) -> None:
+    found = audit(**arrays, repeats=(1,), bootstrap=0)
+    assert not any("belong to" in line for line in found.not_tested)
+
+
+def test_more_ways_to_choose_on_the_target_take_more_to_be_a_leak() -> None:
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(30):
+        member = np.arange(120) < 60
+        found = audit(
+            rng.normal(size=(120, 3)),
+            rng.integers(0, 3, 120),
+            member,
+            neighbor_logits={str(n): rng.normal(size=(120, 2, 3)) for n in range(12)},
+            repeats=(1,),
+            bootstrap=0,
+        )
+        alarms += any(leak.dominant != "none" for leak in found.leak.values())
+    assert alarms <= 3

@@ -36,7 +36,7 @@ def result(attack: str, auc: float, access: Any = "scores", form: str = "1") -> 
 
 
 def split(*results: AttackResult, rows: int = 1000) -> Any:
-    return leaks({one.name: one for one in results}, members=rows, non_members=rows)
+    return leaks({one.name: one for one in results}, clear_auc(len(results), rows, rows))
 
 
 def test_one_query_has_no_suffix() -> None:

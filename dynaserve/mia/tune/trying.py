@@ -18,7 +18,7 @@ from dynaserve.mia.attacks import ATTACKS, Evidence, References
 from dynaserve.mia.data import AuditData, Neighbors
 from dynaserve.mia.defended import Defended
 from dynaserve.mia.judging import Judge, Reading
-from dynaserve.mia.results import ONE_QUERY, AttackResult, Leak, leaks
+from dynaserve.mia.results import ONE_QUERY, AttackResult, Leak, clear_auc, leaks
 from dynaserve.mia.signals import own
 from dynaserve.mia.tune.candidates import Candidate
 from dynaserve.mia.tune.results import Trial
@@ -39,6 +39,11 @@ class QuickAudit:
         How often a query is asked, if the answer changes.
     seed
         Of all that is random.
+
+    Attributes
+    ----------
+    attacks
+        Names of those that the rows allow.
     """
 
     def __init__(self, data: AuditData, repeats: int, seed: int) -> None:
@@ -47,7 +52,11 @@ class QuickAudit:
         member = data.shadow_member
         self._references = None if member is None else References(member, seed)
         offline = self._references is not None and not self._references.online
-        self._quick = _QUICK_OFFLINE if offline else _QUICK
+        self.attacks = tuple(
+            name
+            for name in (_QUICK_OFFLINE if offline else _QUICK)
+            if ATTACKS[name][0].possible_with(self._references)
+        )
         learned_from = None if offline else member
         self._judge = Judge(
             data.labels, data.member, learned_from, knows_defense=True, bootstrap=0, seed=seed
@@ -93,11 +102,8 @@ class QuickAudit:
     def _leaks(self, looks: Iterator[Look]) -> dict[str, Leak]:
         results = [result for look in looks for result in self._attack(look)]
         member = self._data.member
-        found = leaks(
-            {result.name: result for result in results},
-            members=int(member.sum()),
-            non_members=int((~member).sum()),
-        )
+        clear = clear_auc(len(results), int(member.sum()), int((~member).sum()))
+        found = leaks({result.name: result for result in results}, clear)
         # Asking again tells no more where the answer is always the same.
         return {
             str(time): replace(found[ONE_QUERY], form=str(time)) for time in self._times
@@ -110,10 +116,8 @@ class QuickAudit:
             )
             for view in look.views
         }
-        for name in self._quick:
+        for name in self.attacks:
             variants = ATTACKS[name]
-            if not variants[0].possible_with(self._references):
-                continue
             readings = (
                 Reading.of(attack, words, attack.scores(evidence))
                 for words, evidence in read.items()

@@ -25,11 +25,16 @@ class Context:
         self._room = llama_cpp.llama_n_batch(handle)
         self._batch = llama_cpp.llama_batch_init(self._room, 0, 1)
         self._held: list[int] = []
+        model = llama_cpp.llama_get_model(handle)
+        self.goes_back = not (
+            llama_cpp.llama_model_is_recurrent(model) or llama_cpp.llama_model_is_hybrid(model)
+        )
+        """Whether tokens can be taken back: a recurrent model has one state, that of the end."""
 
     def compute(self, tokens: list[int], asked: int = 1) -> None:
         """Compute what is not held; then the logits of the last ``asked`` tokens are there.
 
-        All of these but one are such as were never computed; they are fewer than fit in a batch.
+        These may be no more than fit in one batch.
 
         Raises
         ------
@@ -39,10 +44,14 @@ class Context:
         shared = min(_shared(self._held, tokens), len(tokens) - asked)
         if shared < len(self._held):
             shared = self._cut(shared)
-        for start in range(shared, len(tokens), self._room):
-            part = tokens[start : start + self._room]
-            self._decode(part, start, first_asked=len(tokens) - asked)
-            self._held += part
+        first_asked = len(tokens) - asked
+        while shared < len(tokens):
+            end = min(shared + self._room, len(tokens))
+            if first_asked < end < len(tokens):
+                end = first_asked  # logits are kept of the last batch alone
+            self._decode(tokens[shared:end], shared, first_asked)
+            self._held += tokens[shared:end]
+            shared = end
 
     def forget(self) -> None:
         """Compute the next prompt from its first token on."""
@@ -58,7 +67,7 @@ class Context:
         if llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
             del self._held[length:]
             return length
-        self.forget()  # a recurrent model has one state, that of the end
+        self.forget()
         return 0
 
     def _decode(self, part: list[int], start: int, first_asked: int) -> None:

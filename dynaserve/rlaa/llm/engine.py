@@ -75,8 +75,8 @@ class Engine:
         llama_cpp.llama_set_abort_callback(self._llama.ctx, _ABORT, None)
         self._vocabulary = llama_cpp.llama_model_get_vocab(self._llama.model)
         self.context: int = self._llama.n_ctx()
-        self._context = Context(self._llama.ctx)
         self.chat = ChatFormat(self._template(), self.tokens)
+        self._context = Context(self._llama.ctx)
 
     def tokens(self, text: str, control: bool = False) -> list[int]:
         """Return a text's tokens; with ``control``, what spells a control token is one."""
@@ -124,6 +124,7 @@ class Engine:
 
     def _answer(self, prompt: list[int], sampler: Sampler) -> Iterator[int]:
         lookup, said, guessed = Lookup(prompt), list(prompt), list[int]()
+        ahead = self._context.goes_back  # else a wrong guess would cost the whole prompt
         self._context.compute(said)
         while True:
             # Rows are counted from the end: that of a token lies before those of the guesses.
@@ -136,7 +137,7 @@ class Engine:
             if guessed and guessed[0] == token:
                 del guessed[0]
                 continue
-            guessed = lookup.guess()[: self.context - len(said)]
+            guessed = lookup.guess()[: self.context - len(said)] if ahead else []
             self._context.compute(said + guessed, asked=1 + len(guessed))
 
     def logits(self, prompt: list[int]) -> npt.NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynaserve.defenses import Undefended
-from dynaserve.mia.results import AttackResult, Audit, RocPoints, leaks
+from dynaserve.mia.results import AttackResult, Audit, RocPoints, clear_auc, leaks
 
 LABEL_ATTACKS = ("gap", "label_lira")
 
@@ -66,8 +66,8 @@ def made_audit(
         midput_by_attack={},
         attacks_before=attacks_before,
         attacks=attacks,
-        leak_before=leaks(attacks_before, members=1500, non_members=non_members),
-        leak=leaks(attacks, members=1500, non_members=non_members),
+        leak_before=leaks(attacks_before, clear_auc(len(attacks_before), 1500, non_members)),
+        leak=leaks(attacks, clear_auc(len(attacks), 1500, non_members)),
         not_tested=not_tested,
     )
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import llama_cpp
 import numpy as np
 import pytest
 from llama_cpp import Llama
@@ -261,6 +262,22 @@ def test_what_is_copied_is_computed_ahead_and_comes_out_the_same(
     assert ahead == one_by_one
     assert set(many) == {1}
     assert len(few) < 0.7 * len(many)
+
+
+def test_a_model_that_cannot_go_back_answers_the_same(
+    small_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [Message("user", "Say the alphabet, one letter a line. " * 40)]  # over 256 tokens
+    monkeypatch.setattr(llama_cpp, "llama_n_batch", lambda _handle: 64)
+    with LlamaCppLLM(small_model, context=1024, threads=1) as llm:
+        expected = llm.complete(asked, max_tokens=12).text
+        monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
+        with monkeypatch.context() as patch:  # wrong guesses: all is computed anew each time
+            patch.setattr(Lookup, "guess", lambda _self: [1, 2, 3])
+            assert llm.complete(asked, max_tokens=12).text == expected
+        monkeypatch.setattr(llm._engine._context, "goes_back", False)  # type: ignore[union-attr]
+        monkeypatch.setattr(Lookup, "guess", None)  # would fail if it were asked
+        assert llm.complete(asked, max_tokens=12).text == expected
 
 
 def test_a_grammar_is_kept_to_where_the_model_would_rather_not(llm: LlamaCppLLM) -> None:
