@@ -30,8 +30,15 @@ def read_arrays(path: str | Path, names: Collection[str] | None = None) -> dict[
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("one array only")
-            found = archive.files if names is None else [n for n in names if n in archive.files]
-            return {name: archive[name] for name in found}
+            held = archive.files
+            if twice := [name for name in dict.fromkeys(held) if held.count(name) > 1]:
+                raise _UnfitError(f"{path} holds {twice[0]!r} twice; write each array once")
+            found = held if names is None else [name for name in names if name in held]
+            return {name: _read(archive, name) for name in found}
+    except _UnfitError:
+        raise
+    except MemoryError:
+        raise ValueError(f"{path} claims arrays that do not fit into the memory") from None
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist") from None
     except OSError as error:
@@ -42,6 +49,17 @@ def read_arrays(path: str | Path, names: Collection[str] | None = None) -> dict[
             f"{path} is not an .npz file of plain arrays; write one with numpy.savez, of numbers "
             "only"
         ) from None
+
+
+class _UnfitError(ValueError):
+    """Says in its own words why a file is refused."""
+
+
+def _read(archive: np.lib.npyio.NpzFile, name: str) -> NDArray[Any]:
+    array = archive[name]
+    if not isinstance(array, np.ndarray):  # bytes, of a member that is no .npy
+        raise ValueError("no array")
+    return array
 
 
 def write_arrays(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +42,31 @@ def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
         read_arrays(tmp_path / "absent.npz")
     with pytest.raises(ValueError, match="cannot be read"):
         read_arrays(tmp_path)
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("member", b"hello")
+    with pytest.raises(ValueError, match=r"x\.npz is not an \.npz file of plain arrays"):
+        read_arrays(tmp_path / "x.npz")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ones(2))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("logits.npy", buffer.getvalue())
+        archive.writestr("logits.npy", buffer.getvalue())
+    with pytest.raises(ValueError, match=r"x\.npz holds 'logits' twice"):
+        read_arrays(tmp_path / "x.npz")
+
+
+def test_a_header_that_claims_too_much_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**12, 3)}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("logits.npy", buffer.getvalue())
+    with pytest.raises(ValueError, match=r"x\.npz claims arrays that do not fit"):
+        read_arrays(tmp_path / "x.npz")

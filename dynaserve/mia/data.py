@@ -193,7 +193,7 @@ def save(path: str | Path, data: AuditData) -> None:
 def _split(name: str, path: str | Path) -> tuple[str, str]:
     """Return an array's argument and, for near-duplicates, its size of jitter."""
     for key in (_NEIGHBORS, _SHADOW_NEIGHBORS, _QUERIES):
-        if name == key or name.startswith(f"{key}_"):
+        if name == key or (name.startswith(f"{key}_") and name != f"{key}_"):
             return key, name[len(key) + 1 :]
     known = ("logits", "labels", "member", "shadow_logits", "shadow_member", "queries")
     if name not in known:

@@ -60,7 +60,7 @@ class Judge:
     labels, member
         (n,) and (n,): the target's.
     shadow_member
-        (S, n), or None without shadows.
+        (S, n), or None without shadows; as good as None if each knew all of the rows or none.
     knows_defense
         False for the paper's protocol: fixed thresholds where the paper has them, and the
         direction that the formula says.
@@ -80,6 +80,8 @@ class Judge:
         bootstrap: int,
         seed: int,
     ) -> None:
+        if shadow_member is not None and not _tells(shadow_member):
+            shadow_member = None
         self._labels, self._member, self._shadow_member = labels, member, shadow_member
         self._knows_defense, self._seed = knows_defense, seed
         self._by_chance = 0.0
@@ -188,6 +190,12 @@ class Judge:
             "at_1": intervals.tpr_interval(scores, member, 0.01, seed=self._seed),
             "at_01": intervals.tpr_interval(scores, member, 0.001, seed=self._seed),
         }
+
+
+def _tells(shadow_member: Mask) -> bool:
+    """Return whether some shadow has both kinds of rows."""
+    known = shadow_member.mean(axis=1)
+    return bool(((known > 0) & (known < 1)).any())
 
 
 def _fitted(scores: Floats, member: Mask) -> float:

@@ -118,3 +118,11 @@ def test_intervals_of_rates_and_of_the_best_threshold_allow_for_what_resamples_h
     resampled = metrics.roc_curve(kept, member, weights).balanced_accuracy().max(axis=-1)
     expected = best_accuracy_interval(result.best_balanced_accuracy, resampled, member)
     assert result.best_balanced_accuracy_interval == pytest.approx(expected)
+
+
+def test_shadows_that_know_all_rows_or_none_teach_no_threshold() -> None:
+    shadows = np.array([[1] * 6, [0] * 6], bool)
+    one = Judge(LABELS, MEMBER, shadows, knows_defense=True, bootstrap=0, seed=0)
+    result = one.result("loss", "1", reading([3, 2, 1, 0, -1, -2], 1.0 * shadows))
+    assert not one.learns
+    assert (result.auc, result.threshold_from) == (1.0, "target")
