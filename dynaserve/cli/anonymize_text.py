@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import typer
 
-from dynaserve.atomic import replace_file
 from dynaserve.cli.anonymize_writing import to_stdout, writing
 from dynaserve.cli.anonymizing import Files, Shown, working
 from dynaserve.cli.outcome import UsageError, user_input
+from dynaserve.cli.written import remove, require_free
+from dynaserve.cli.written import write as write_file
 from dynaserve.rlaa.records import Result
 from dynaserve.serving.anonymized import published, text_of, withheld_because
 from dynaserve.serving.settings import AnonymizationSettings
@@ -30,7 +30,7 @@ def anonymize_text(files: Files, settings: AnonymizationSettings, shown: Shown) 
     elif result.releasable:
         write(text_of(text, result), files.output)
     else:
-        remove(files.output)
+        take_back(files.output)
         if console is None:
             status = result.status.value.replace("_", " ")
             typer.echo(f"withheld: {status} ({result.reason}); nothing is written", err=True)
@@ -50,23 +50,11 @@ def decoded(content: bytes, name: str) -> str:
         raise UsageError(f"{name}: byte {error.start} is not UTF-8; convert the text") from None
 
 
-def require_free(output: Path | None, *, force: bool) -> None:
-    """Refuse an output that is there already, unless it may be overwritten, or that cannot be."""
-    if output is None:
-        return
-    if output.is_dir():
-        raise UsageError(f"{output} is a directory; name the file to write in it")
-    if not os.access(output.resolve().parent, os.W_OK):
-        raise UsageError(f"{output}: there is no directory where it could be written")
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists; pass --force to overwrite it")
-
-
-def remove(output: Path | None) -> None:
+def take_back(output: Path | None) -> None:
     """Make an end of what an earlier run wrote: it must not outlive a text that is withheld now."""
-    if output is not None and output.is_file():  # /dev/null is none, and stays
+    if output is not None:
         with writing(output, "what an earlier run wrote is still there"):
-            output.resolve().unlink()
+            remove(output)
 
 
 def write(text: str, output: Path | None) -> None:
@@ -75,7 +63,4 @@ def write(text: str, output: Path | None) -> None:
         to_stdout(text.encode())
         return
     with writing(output, "nothing there has changed"):
-        if output.exists() and not output.is_file():
-            output.write_bytes(text.encode())
-        else:
-            replace_file(output.resolve(), text.encode())
+        write_file(output, text.encode())

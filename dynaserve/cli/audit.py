@@ -5,7 +5,6 @@ It prints figures and writes reports; rows, scores and keys reach neither.
 
 from __future__ import annotations
 
-import json
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
-from dynaserve.cli.written import require_no_input
+from dynaserve.cli.written import require_free, require_no_input
 
 if TYPE_CHECKING:
     from dynaserve.cli.audited import Audited, Training
     from dynaserve.defenses import Defense
-    from dynaserve.mia.report import Report
 
 EPILOG = (
     "Example: dynaserve audit answers.npz --defense defense.toml --html report.html "
@@ -119,10 +117,12 @@ def audit(
     """Audit a model's answers by membership inference, bare and behind a defense."""
     with user_input():
         from dynaserve.cli.audit_defense import shadow_templates  # noqa: PLC0415 - light start
+        from dynaserve.cli.audit_report import make_way, show, write_page  # noqa: PLC0415
         from dynaserve.cli.audited import NothingToCheckError, Training  # noqa: PLC0415
         from dynaserve.cli.progress import progress_bar  # noqa: PLC0415
         from dynaserve.mia.audit import audit_data  # noqa: PLC0415
-        from dynaserve.mia.gates import Gate, Plan  # noqa: PLC0415
+        from dynaserve.mia.gates import Gate  # noqa: PLC0415
+        from dynaserve.mia.plan import Plan  # noqa: PLC0415
         from dynaserve.mia.report import Report, parameters_of  # noqa: PLC0415
 
         gates = [Gate.parse(expression) for expression in fail_if or ()]
@@ -130,8 +130,8 @@ def audit(
         inputs = [file, estimator, data, held_out, defense]
         require_no_input(html, [*inputs, save])
         require_no_input(save, inputs)
-        _require_writable(save, "--save", keep=not force)
-        _require_writable(html, "--html", keep=not (force or _is_page(html)))
+        require_free(save, force=force)
+        make_way(html, force=force)
         training = Training(shadows or 16, _sizes(near), seed, work, workers or 1, quiet)
         try:
             if estimator is None:
@@ -177,8 +177,8 @@ def audit(
         outcomes = tuple(gate.check(found) for gate in gates)
         report = Report(found, audited.source, parameters_of(chosen), outcomes)
         if html is not None:
-            _write(html, report)
-    _show(report, as_json=as_json, quiet=quiet)
+            write_page(html, report)
+    show(report, as_json=as_json, quiet=quiet)
     raise typer.Exit(ExitCode.FINE if report.passed else ExitCode.CHECK_FAILED)
 
 
@@ -200,32 +200,6 @@ def _sizes(text: str | None) -> tuple[float, ...]:
     if not all(0 < size < float("inf") for size in sizes):
         raise UsageError(f"--near {text}: needs positive numbers, such as 0.05,0.1")
     return sizes
-
-
-def _require_writable(path: Path | None, option: str, *, keep: bool = False) -> None:
-    """Refuse a file that cannot be written, before anything takes long."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise UsageError(f"{option} {path}: is a directory; name the file to write in it")
-    if not path.parent.is_dir():
-        raise UsageError(f"{option} {path}: {path.parent} is not a directory")
-    if keep and path.exists():
-        raise UsageError(f"{option} {path}: exists; pass --force to overwrite it")
-    if option == "--html":
-        from dynaserve.serving.models.imports import require  # noqa: PLC0415 - light start
-
-        require("jinja2", extra="audit")
-        if path.is_file():  # /dev/null is none, and stays
-            path.resolve().unlink()  # a report from before must not survive an error now
-
-
-def _is_page(path: Path | None) -> bool:
-    """Whether there is nothing at a path, or a page such as this command writes."""
-    if path is None or not path.is_file():
-        return True
-    with path.open("rb") as file:
-        return file.read(15).lower() == b"<!doctype html>"
 
 
 def _refuse(options: dict[str, object]) -> None:
@@ -280,25 +254,3 @@ def _warn(audited: Audited, *, quiet: bool) -> None:
     few = too_few_rows(audited.data.member)
     for remark in (*(() if quiet else audited.remarks), *(() if few is None else (few,))):
         typer.echo(f"warning: {remark}", err=True)
-
-
-def _write(path: Path, report: Report) -> None:
-    from dynaserve.atomic import replace_file  # noqa: PLC0415 - light start
-    from dynaserve.mia.report import to_html  # noqa: PLC0415
-
-    replace_file(path, to_html(report).encode())
-
-
-def _show(report: Report, *, as_json: bool, quiet: bool) -> None:
-    from dynaserve.mia.report import in_words, print_text  # noqa: PLC0415 - light start
-
-    if as_json:
-        typer.echo(json.dumps(report.to_dict()))
-    elif quiet:
-        typer.echo(in_words(report.audit).verdict)
-    else:
-        print_text(report)
-        return
-    for gate in report.gates:
-        if gate.failed:
-            typer.echo(f"gate failed: {gate}", err=True)

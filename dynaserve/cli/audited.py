@@ -162,9 +162,9 @@ def train_answers(
     fitted = read_estimator(file, trust_pickle=trust_pickle)
     model = serve_estimator(fitted, name=file.name, version=file.version)
     population, member = _population(model, data, held_out)
-    with fit_notes(quiet=training.quiet) as notes:
+    with fit_notes(training.directory) as notes:
         run = train_shadows(
-            NotedTrainer(EstimatorTrainer(fitted, population.classes), notes),
+            NotedTrainer(EstimatorTrainer(fitted, population.classes), notes, training.quiet),
             population,
             shadows=training.shadows,
             jitter=Jitter(training.near) if training.near else None,
@@ -201,7 +201,7 @@ def _population(
     others, other_labels = inputs[:0], labels[:0]
     if held_out is not None:
         others, other_labels = _rows(model, held_out)
-        require_apart(others, other_labels, inputs, labels, str(held_out))
+        require_apart(others, other_labels, inputs, labels, str(held_out), inputs=True)
     population = Population(
         inputs=inputs,
         labels=labels,

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,53 +18,68 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from dynaserve.mia.shadows.trainer import EstimatorModel, EstimatorTrainer
 
+_SHORT = "did not converge"
 
+
+@dataclass(frozen=True)
 class FitNotes:
-    """A directory with an empty file for each fit: processes share nothing else.
+    """A directory with a small file for each fit: processes share nothing else.
 
     Parameters
     ----------
     directory
-        Of this run alone.
-    quiet
-        Whether other warnings of a fit are dropped too.
+        Of this training run alone; made with the first note.
     """
 
-    def __init__(self, directory: Path, *, quiet: bool) -> None:
-        self._directory, self.quiet = directory, quiet
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as in scikit-learn
-        """Return what tells one training run from another: nothing of this does."""
-        return {}
+    directory: Path
 
     def note(self, seed: int, *, converged: bool) -> None:
         """Remember how the fit of a seed ended."""
-        (self._directory / f"{seed}-{'fine' if converged else 'short'}").touch()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        (self.directory / str(seed)).write_text("" if converged else _SHORT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return one sentence if some fits did not converge, else none."""
-        fits, short = (len(list(self._directory.glob(kind))) for kind in ("*", "*-short"))
-        if not short:
+        notes = [note.read_text() for note in self.directory.glob("*")]
+        if _SHORT not in notes:
             return ()
         return (
-            f"{short} of {fits} shadows did not converge; if the estimator did, they fit less than "
-            "it does and the attacks are too weak: fit it anew with a larger max_iter",
+            f"{notes.count(_SHORT)} of {len(notes)} shadows did not converge; if the estimator "
+            "did, they fit less than it does and the attacks are too weak: fit it anew with a "
+            "larger max_iter",
         )
 
 
 @contextmanager
-def fit_notes(*, quiet: bool) -> Iterator[FitNotes]:
-    """Yield notes for one training run."""
+def fit_notes(training: Path | None) -> Iterator[FitNotes]:
+    """Yield the notes of one training run, kept with its directory if it has one.
+
+    Fits that are done are not repeated when training goes on, so nothing else would tell.
+    """
+    if training is not None:
+        yield FitNotes(training / "fits")
+        return
     with tempfile.TemporaryDirectory() as directory:
-        yield FitNotes(Path(directory), quiet=quiet)
+        yield FitNotes(Path(directory))
 
 
 @dataclass(frozen=True)
 class NotedTrainer:
-    """Trains as another trainer does and notes how it went."""
+    """Trains as another trainer does, which alone it is compared by, and notes how it went.
+
+    Parameters
+    ----------
+    trainer
+        What trains.
+    notes
+        Where to note it.
+    quiet
+        Whether other warnings of a fit are dropped too.
+    """
 
     trainer: EstimatorTrainer
-    notes: FitNotes
+    notes: FitNotes = field(compare=False)
+    quiet: bool = field(default=False, compare=False)
 
     def fit(self, inputs: NDArray[Any], labels: NDArray[Any], seed: int) -> EstimatorModel:
         """Train; warnings that it did not converge become a note."""
@@ -76,6 +91,6 @@ class NotedTrainer:
         short = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
         self.notes.note(seed, converged=not short)
         for one in caught:
-            if one not in short and not self.notes.quiet:
+            if one not in short and not self.quiet:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
         return model

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
-from dynaserve.cli.written import require_no_input, same_file
+from dynaserve.cli.written import remove, require_free, require_no_input, same_file, write
 
 if TYPE_CHECKING:
     from dynaserve.cli.audited import Audited
@@ -74,7 +74,7 @@ def tune(
         if frontier is not None and same_file(output, frontier):
             raise UsageError(f"{output}: named for the defense and for --frontier; name two files")
         for path in (output, frontier):
-            _require_free(path, force=force)
+            require_free(path, force=force)
         budget = _budget(max_accuracy_loss, max_ece)
         if frontier is not None:
             from dynaserve.serving.models.imports import require  # noqa: PLC0415 - only then
@@ -82,12 +82,13 @@ def tune(
             require("matplotlib", extra="audit")
         found = _search(file, held_out, reference, budget, seed)
         if frontier is not None:
-            from dynaserve.atomic import replace_file  # noqa: PLC0415 - only then
             from dynaserve.mia.tune.figure import frontier_png  # noqa: PLC0415 - matplotlib
 
-            replace_file(frontier, frontier_png(found))
+            write(frontier, frontier_png(found))
         if found.best is not None:
             found.best.defense.save(output)
+        # One that another budget allowed must not be taken for this one's.
+        removed = found.best is None and remove(output)
     written = None if found.best is None else str(output)
     if as_json:
         typer.echo(json.dumps(found.to_dict() | {"file": written}))
@@ -95,6 +96,8 @@ def tune(
         _print(found)
     if found.best is None:
         typer.echo(_nothing_fits(found), err=True)
+        if removed:
+            typer.echo(f"removed {output}, which was there from before", err=True)
         raise typer.Exit(ExitCode.CHECK_FAILED)
     if not as_json:
         typer.echo(f"wrote {written}; use it with: dynaserve serve --defense {written}")
@@ -172,17 +175,6 @@ def _share(option: str, text: str) -> float:
     return share
 
 
-def _require_free(path: Path | None, *, force: bool) -> None:
-    if path is None:
-        return
-    if path.is_dir():
-        raise UsageError(f"{path} is a directory; name the file to write in it")
-    if path.exists() and not force:
-        raise UsageError(f"{path} exists; pass --force to overwrite it")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is not a directory")
-
-
 def _nothing_fits(found: Tuning) -> str:
     near = found.nearest
     return (
@@ -209,13 +201,20 @@ def _print(found: Tuning) -> None:
     # Narrower, and every figure would be cut to its first digit.
     console.width = max(console.width, _WIDTH)
     console.print(table)
-    console.print(
-        "AUC of the best attack that knows the defense; the chosen one and its rivals were "
-        "audited by every attack, the others by five.",
-        highlight=False,
-    )
+    console.print(_attackers(found), highlight=False)
     for note in found.notes:
         console.print(f"- {note}", highlight=False)
+
+
+def _attackers(found: Tuning) -> str:
+    who = "the chosen one and its rivals were audited by every attack, the others"
+    if found.best is None:
+        who = "all were audited"
+    return (
+        f"AUC of the best attack that knows the defense; {who} only by "
+        f"{', '.join(found.quick_attacks)}. ≥: the label alone tells these so much, and all "
+        "attacks perhaps more."
+    )
 
 
 def _shown(found: Tuning) -> list[Trial]:
@@ -235,9 +234,15 @@ def _cells(trial: Trial, forms: list[str], found: Tuning) -> tuple[str, ...]:
         f"{trial.accuracy_loss:.2%}",
         f"{trial.calibration_error:.3f}",
         *(f"{trial.leak[form].total:.3f}" if form in trial.leak else "" for form in forms),
-        f"{max(leak.floor for leak in trial.leak.values()):.3f}",
+        _floor(trial),
         "chosen" if trial is found.best else fits,
     )
+
+
+def _floor(trial: Trial) -> str:
+    """Return the leak of the label, which only a full audit measures by the best attack on it."""
+    floor = f"{max(leak.floor for leak in trial.leak.values()):.3f}"
+    return floor if trial.audit is not None else f"≥ {floor}"
 
 
 def _in_words(form: str) -> str:

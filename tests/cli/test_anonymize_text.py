@@ -59,7 +59,7 @@ def test_an_output_that_exists_is_kept_without_force(
     output.write_text("mine")
     for path, said in (
         (output, "pass --force"), (tmp_path, "is a directory"),
-        (tmp_path / "nowhere" / "out", "there is no directory where"),
+        (tmp_path / "nowhere" / "out", "nowhere is not a directory"),
     ):  # fmt: skip
         done = run("anonymize", text_file, "-o", path)
         assert done.exit_code == 2

@@ -263,7 +263,7 @@ def test_without_members_or_without_others_nothing_was_checked(run, write, who):
         (["--repeats", "1,x"], "--repeats 1,x: needs whole numbers"),
         (["--repeats", "0"], "--repeats 0: needs whole numbers from 1"),
         (["--html", "/absent/report.html"], "/absent is not a directory"),
-        (["--html", "/"], "/: is a directory"),
+        (["--html", "/"], "/ is a directory"),
         (["--save", "x.npz"], "--save goes with --estimator"),
         (["--work", "x"], "--work goes with --estimator"),
         (["--near", "0.1"], "--near goes with --estimator"),
@@ -389,6 +389,23 @@ class TestEstimator:
         assert "converge" not in run(*arguments, "--workers", workers, "--quiet").stderr
         assert "ConvergenceWarning" not in capfd.readouterr().err  # of other processes
 
+    def test_what_did_not_converge_is_told_again_when_training_is_resumed(
+        self, run, arguments, tmp_path, monkeypatch
+    ):
+        monkeypatch.setattr(import_module("dynaserve.mia.audit"), "audit_data", _without_shadows)
+        hasty = LogisticRegression(max_iter=1)
+        with pytest.warns(ConvergenceWarning):
+            hasty.fit(self.INPUTS[self.MEMBER], self.NAMES[self.MEMBER])
+        skops.io.dump(hasty, tmp_path / "m.skops")
+        resumable = [*arguments, "--work", tmp_path / "work"]
+        first = run(*resumable)
+        assert "4 of 4 shadows did not converge" in first.stderr
+        assert run(*resumable).stderr == first.stderr  # no fit is left to do
+        for model in sorted((tmp_path / "work").glob("model-*.npz"))[:3]:
+            model.unlink()
+        assert run(*resumable).stderr == first.stderr  # and here three
+        assert "converge" not in run(*resumable, "--quiet").stderr
+
     def test_interrupted_training_goes_on(self, run, arguments, tmp_path, monkeypatch):
         arguments = [*arguments, "--json"]
         resumable = [*arguments, "--work", tmp_path / "work"]
@@ -462,13 +479,14 @@ def test_no_input_is_written_over_by_the_page(run, answers, tmp_path):
     assert answers.read_bytes() == before
 
 
-def test_what_is_no_page_is_written_over_only_if_told(run, answers, tmp_path):
+@pytest.mark.parametrize("words", ["my notes", "<!doctype html>\n<title>Mine</title>", ""])
+def test_what_is_no_report_is_written_over_only_if_told(run, answers, tmp_path, words):
     notes = tmp_path / "notes.html"
-    notes.write_text("my notes")
+    notes.write_text(words)
     result = run(answers, "--html", notes)
     assert result.exit_code == 2
     assert "exists; pass --force to overwrite it" in result.stderr
-    assert notes.read_text() == "my notes"
+    assert notes.read_text() == words
     assert run(answers, "--repeats", "1", "--html", notes, "--force").exit_code == 0
     assert "<!doctype html>" in notes.read_text()
     assert run(answers, "--repeats", "1", "--html", notes).exit_code == 0

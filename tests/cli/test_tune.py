@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,17 @@ def test_it_writes_a_file_that_serves_and_draws_the_frontier(run, file, tmp_path
     assert "…" not in result.stdout  # a figure cut short
     assert "label alone" in result.stdout
     assert f"dynaserve serve --defense {out}" in result.stdout
+    ranked = "gap, label_lira, modified_entropy, lira_online, rmia_online"
+    assert f"by every attack, the others only by {ranked}." in words
+    bare = words.partition("none 0.00%")[2].partition("for comparison")[0]
+    assert re.fullmatch(r"( 0\.\d+){3} ≥ 0\.\d+ ", bare)  # ranked alone
+    assert re.search(r"( 0\.\d+){4} chosen", words)  # audited in full
+
+
+def test_without_shadows_two_attacks_rank(run, file, tmp_path):
+    path = file(shadow_logits=None, shadow_member=None)
+    words = " ".join(run("tune", path, "-o", tmp_path / "d.toml").stdout.split())
+    assert "by every attack, the others only by gap, modified_entropy." in words
 
 
 def test_json_holds_every_trial_and_the_choice(run, file, tmp_path):
@@ -91,8 +103,18 @@ def test_nothing_within_the_budget_is_drawn_and_no_defense_written(run, file, tm
     assert result.exit_code == 1
     assert "no defense keeps the budget" in result.stderr
     assert "no defense file was written" in result.stderr
+    assert "all were audited only by gap, label_lira" in " ".join(result.stdout.split())
     assert not out.exists()
     assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_defense_from_before_does_not_outlive_a_budget_that_none_keeps(run, file, tmp_path):
+    out = tmp_path / "defense.toml"
+    out.write_text("from before")
+    result = run("tune", file(), "-o", out, "--max-ece", "0", "--force")
+    assert result.exit_code == 1
+    assert f"removed {out}" in result.stderr
+    assert not out.exists()
 
 
 def test_the_defense_and_the_picture_are_two_files(run, file, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 from dynaserve.mia.attacks import learned
 from dynaserve.mia.audit import audit_data
 from dynaserve.mia.data import AuditData
-from dynaserve.mia.gates import Gate, Plan
+from dynaserve.mia.gates import Gate
+from dynaserve.mia.plan import Plan
 from tests.mia.report.audits import defended_audit, made_audit, result
 
 AUDIT = defended_audit()
@@ -18,6 +19,7 @@ AUDIT = defended_audit()
     ("metric", "value"),
     [
         ("lira_online.auc", 0.64),
+        ("lira_online@1.auc", 0.64),
         ("lira_online@near50.auc", 0.68),
         ("lira_online.balanced_accuracy", 0.59),
         ("lira_online.best_balanced_accuracy", 0.61),
@@ -98,6 +100,8 @@ def test_a_metric_that_no_audit_has_is_refused_before_any_audit(metric):
     [
         ("rmia_auc", "'rmia_auc' is not tested; tested are gap, label_lira"),
         ("lira_online@100.auc", "'lira_online@100.auc' is not tested"),
+        ("lira_online@11.auc", "'lira_online@11.auc' is not tested"),
+        ("rmia_online@1.auc", "'rmia_online@1.auc' is not tested"),
         ("floor@100", "form '100' is not tested; tested are 1, near50"),
     ],
 )
@@ -169,7 +173,7 @@ PLAN = Plan.of(answers(0, 2), repeats=(1, 100), protocol="adaptive")
 
 @pytest.mark.parametrize(
     "metric",
-    ["loss@100.auc", "loss_auc", "worst_auc", "floor@near2", "total", "ece", "midput",
+    ["loss@100.auc", "loss@1.auc", "loss_auc", "worst_auc", "floor@near2", "total", "ece", "midput",
      "loss.balanced_accuracy"],
 )  # fmt: skip
 def test_what_will_be_tested_may_be_asked_for(metric):

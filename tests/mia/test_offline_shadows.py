@@ -11,7 +11,8 @@ from dynaserve import DynaNoise
 from dynaserve.mia import audit
 from dynaserve.mia.attacks import ATTACKS, LABEL_BEST, learned
 from dynaserve.mia.data import AuditData
-from dynaserve.mia.gates import Gate, Plan
+from dynaserve.mia.gates import Gate
+from dynaserve.mia.plan import Plan
 
 N, K, S = 400, 4, 6
 OFFLINE = {"lira_offline", "lira_offline_per_example", "rmia_offline"}

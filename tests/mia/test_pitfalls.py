@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from dynaserve.defenses.rows import logits_of
 from dynaserve.mia.pitfalls import require_apart, require_no_probabilities, too_few_rows
 
 RNG = np.random.default_rng(0)
@@ -40,6 +43,77 @@ def test_audited_rows_are_not_held_out_ones(dtype: type) -> None:
     labels[80:] = LABELS[:20]
     with pytest.raises(ValueError, match="held_out_logits: 20 of 100 rows are audited too"):
         require_apart(held_out.astype(dtype), labels, P, LABELS)
+
+
+def model(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits like those of an over-fitted model, and labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, classes, rows)
+    signal = np.eye(classes)[labels] * rng.normal(6, 4, rows)[:, None]
+    return rng.normal(size=(rows, classes)) * 2 + signal, labels
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+COPIES = {
+    "as they are": lambda z: z,
+    "shifted": lambda z: z - z.max(axis=1, keepdims=True),
+    "half": lambda z: z.astype(np.float16),
+    "probabilities": lambda z: logits_of(softmax(z)),
+    "of float32": lambda z: logits_of(softmax(z).astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("classes", [3, 10, 1000])
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+def test_copies_of_audited_rows_are_known_in_any_form(copy: Any, classes: int) -> None:
+    logits, labels = model(300, classes, seed=1)
+    others, other_labels = model(100, classes, seed=2)
+    both = copy(np.vstack([logits[:100], others]))
+    with pytest.raises(ValueError, match="of 200 rows are audited too") as refused:
+        require_apart(both, np.r_[labels[:100], other_labels], logits, labels)
+    known = int(str(refused.value).split()[1])
+    assert 70 <= known <= 100  # all but those that rounding takes over an edge
+    require_apart(copy(others), other_labels, logits, labels)
+
+
+@pytest.mark.parametrize("copy", [name for name in COPIES if name != "half"])
+def test_two_classes_are_told_apart_too(copy: str) -> None:
+    logits, labels = model(2000, 2, seed=1)
+    with pytest.raises(ValueError, match="of 2,000 rows are audited too"):
+        require_apart(COPIES[copy](logits), labels, logits, labels)
+
+
+@pytest.mark.parametrize("coarse", [np.asarray, np.round, lambda z: z.round(1)])
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("rows", [100, 1000, 5000])
+def test_what_is_alike_by_chance_is_no_copy(rows: int, classes: int, coarse: Any) -> None:
+    logits, labels = model(rows, classes, seed=1)
+    logits[::2] += 6 * np.eye(classes)[labels[::2]]  # members, surer than others
+    others, other_labels = model(1000, classes, seed=2)
+    require_apart(coarse(others), other_labels, coarse(logits), labels)
+
+
+def test_votes_of_a_small_forest_are_alike_by_chance() -> None:
+    def forest(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        logits, labels = model(rows, 3, seed)
+        votes = np.random.default_rng(seed).multinomial(50, softmax(logits / 3))
+        return logits_of(votes / 50), labels
+
+    require_apart(*forest(1000, 2), *forest(1000, 1))
+
+
+def test_inputs_are_compared_as_they_are() -> None:
+    inputs = RNG.integers(0, 2, (60, 40))
+    shifted = inputs + 5  # one and the same for a softmax
+    require_apart(shifted, np.zeros(60, int), inputs, np.zeros(60, int), inputs=True)
+    with pytest.raises(ValueError, match="rows: 60 of 60 rows are audited too"):
+        require_apart(
+            inputs.astype(np.float64), np.zeros(60), inputs, np.zeros(60), "rows", inputs=True
+        )
 
 
 def test_a_few_twins_are_forgiven_and_other_labels_make_other_rows() -> None:

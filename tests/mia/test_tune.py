@@ -275,6 +275,8 @@ def test_shadows_that_never_had_the_rows_try_the_offline_attacks():
     leak = offline.trial(Candidate("none", "none", Undefended())).leak["1"]
     bare = {name: arrays[name] for name in ("logits", "labels", "member")}
     alone = QuickAudit(AuditData.checked(**bare), repeats=1, seed=0)
+    assert offline.attacks == ("gap", "modified_entropy", "lira_offline", "rmia_offline")
+    assert alone.attacks == ("gap", "modified_entropy")
     assert leak.total_attack in ("lira_offline", "rmia_offline", "modified_entropy")
     assert leak.total >= alone.trial(Candidate("none", "none", Undefended())).leak["1"].total
 

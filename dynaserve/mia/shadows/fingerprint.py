@@ -18,8 +18,9 @@ import numpy as np
 def fingerprint(value: Any) -> str:
     """Return 16 hex digits that differ when ``value`` would train another model.
 
-    Reads numbers, text, sequences, mappings, arrays, data classes, scikit-learn estimators,
-    and functions and classes of a module by their name (not by their code).
+    Reads numbers, text, sequences, mappings, arrays, data classes (but for fields that do not
+    count when two are compared), scikit-learn estimators, and functions and classes of a module by
+    their name (not by their code).
 
     Raises
     ------
@@ -49,7 +50,7 @@ def _parts(value: Any) -> dict[str, Any] | None:
     if isinstance(value, functools.partial):
         return {"function": value.func, "args": value.args, "keywords": value.keywords}
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        return {part.name: getattr(value, part.name) for part in fields(value) if part.compare}
     if hasattr(value, "get_params"):
         return dict(value.get_params(deep=False))
     return None

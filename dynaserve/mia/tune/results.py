@@ -137,12 +137,15 @@ class Tuning:
         The limits it had to keep.
     notes
         What was left out, and why, a sentence each.
+    quick_attacks
+        Names of the attacks that ranked the trials; those audited in full met all.
     """
 
     trials: tuple[Trial, ...]
     best: Trial | None
     budget: Budget
     notes: tuple[str, ...] = ()
+    quick_attacks: tuple[str, ...] = ()
 
     @property
     def frontier(self) -> tuple[Trial, ...]:
@@ -172,6 +175,7 @@ class Tuning:
             "frontier": [trial.name for trial in self.frontier],
             "trials": [trial.to_dict() for trial in self.trials],
             "notes": list(self.notes),
+            "quick_attacks": list(self.quick_attacks),
         }
 
 

@@ -146,7 +146,9 @@ def tune_data(
         tell(len(tried) + done, total, f"full audit of {candidate.name}")
     chosen = preferred([trial for trial in trials.values() if trial.audit is not None])
     best = chosen[0] if chosen else None
-    return Tuning(tuple(trials.values()), best, budget, tuple(dict.fromkeys(remarks)))
+    return Tuning(
+        tuple(trials.values()), best, budget, tuple(dict.fromkeys(remarks)), quick_audit.attacks
+    )
 
 
 def _finalists(

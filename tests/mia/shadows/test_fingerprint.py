@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -62,3 +62,14 @@ def test_what_has_no_name_is_refused() -> None:
         fingerprint({"loss": lambda: None})
     with pytest.raises(ValueError, match="a object in it"):
         fingerprint([object()])
+
+
+@dataclass(frozen=True)
+class _Watched:
+    trainer: str
+    log: object = field(compare=False)
+
+
+def test_what_does_not_count_in_a_comparison_does_not_tell_runs_apart() -> None:
+    assert fingerprint(_Watched("one", object())) == fingerprint(_Watched("one", object()))
+    assert fingerprint(_Watched("one", 1)) != fingerprint(_Watched("two", 1))
