@@ -160,7 +160,9 @@ class Gate:
             If this audit did not test the metric, or had too few rows for it to mean anything.
         """
         value = self._value(audit)
-        return Outcome(self.expression, value, _OPERATORS[self.operator](value, self.limit))
+        # .8 - .795 is a little more than .005 in floating point.
+        beyond = round(value - self.limit, 12)
+        return Outcome(self.expression, value, _OPERATORS[self.operator](beyond, 0))
 
     def _require_known(self) -> None:
         name, form, measure = _parts(self.metric)

@@ -53,7 +53,7 @@ def require_no_probabilities(
     ValueError
         Naming the array and how to get logits from it.
     """
-    if not values.size or not (values.min() >= 0 and values.max() <= 1):
+    if not values.size or not (values.min() >= -_SUM_SLACK and values.max() <= 1 + _SUM_SLACK):
         return
     bare_labels = ((values == 0) | (values == 1)).all()
     if not bare_labels and (np.abs(values.sum(axis=-1, dtype=np.float64) - 1) <= _SUM_SLACK).all():

@@ -75,6 +75,12 @@ def test_operators_and_limits(expression, failed):
     assert str(outcome).endswith("(measured 0.137)")
 
 
+def test_a_value_at_the_limit_is_no_more_for_its_rounding() -> None:
+    assert AUDIT.accuracy_before - AUDIT.accuracy_after > 0.01  # by 1e-17
+    assert not Gate.parse("accuracy_loss>1%").check(AUDIT).failed
+    assert Gate.parse("accuracy_loss>=1%").check(AUDIT).failed
+
+
 @pytest.mark.parametrize(
     "expression",
     ["", "lira_auc", "lira_auc=0.6", "lira_auc==0.6", "0.6<lira_auc", "lira_auc>", "a>b",

@@ -17,8 +17,14 @@ P = RNG.dirichlet(np.ones(4), 50)
 
 @pytest.mark.parametrize(
     "given",
-    [P, P.astype(np.float16), P.round(3), P.reshape(5, 10, 4)],
-    ids=["plain", "half", "rounded", "near"],
+    [
+        P,
+        P.astype(np.float16),
+        P.round(3),
+        P.reshape(5, 10, 4),
+        np.vstack([P, [[1.0000001, -1e-9, 0, 0]]]),
+    ],
+    ids=["plain", "half", "rounded", "near", "rounding errors"],
 )
 def test_probabilities_are_no_logits(given: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"held_out: every row lies in 0\.\.1 and sums to 1"):
