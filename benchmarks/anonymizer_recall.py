@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from dynaserve.rlaa.embedded import EmbeddedEngine
+from dynaserve.rlaa.evaluation.data import YEAR
 from dynaserve.rlaa.evaluation.scoring import score
 from dynaserve.rlaa.records import ATTRIBUTES, Edit, Leak, Level
 from dynaserve.rlaa.spans import Folded, apply
 
-ENGINE = EmbeddedEngine(year=2024)
+ENGINE = EmbeddedEngine(year=YEAR)
 ACTIONABLE = {Level.HIGH, Level.MED}
 DIRECT = (
     "STREET_ADDRESS", "ADDRESS", "CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "ZIP_CODE",

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from dynaserve.redaction.contact import addresses, emails, urls
+from dynaserve.redaction.contact import addresses, urls
 from dynaserve.redaction.graphemes import whole_clusters
+from dynaserve.redaction.mail import emails
 from dynaserve.redaction.numbers import ibans, ip_addresses, mac_addresses, numbers
 from dynaserve.redaction.secrets import cued_secrets, phrases, tokens
 from dynaserve.redaction.span import Span, merged

@@ -1,52 +1,17 @@
-"""Ways to reach somebody in words: email addresses, links, street addresses."""
+"""Ways to reach somebody in words: links, street addresses."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from dynaserve.redaction.mail import TLD
 from dynaserve.redaction.span import Span
-
-_INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
-_SIGN = r"(?:[@\uff20\ufe6b]|%40|&#64;|&#x40;|&commat;)"
-_SIGN_START = re.compile(r"[@\uff20\ufe6b%&]")
-_LABEL = rf"[\w{_INVISIBLE}-]+"
-_TLD = (
-    r"(?:com|org|net|edu|gov|mil|int|info|biz|dev|xyz|io|ai|eu|uk|de|fr|nl|ch|dk|pl|cz|ru|ua|cn|jp"
-    r"|kr|br|mx|ar|ca|au|nz|za|se|fi|pt|gr|hu|ro|ie|tr|il|sg|hk|tw|cc|tv|co)"
-)
-"""Ends of host names that are no words: what follows a mere "at" or a blank has to have one."""
-_WORD_TLD = (
-    r"(?:it|is|in|me|my|no|so|to|at|be|am|as|by|do|us|es|app|online|site|store|blog|shop|tech|name"
-    r"|pro|email|cloud|example|test|local|localhost|internal)"
-)
-_SPACED_DOT = rf"\s\.\s(?=(?:co\s\.\s)?{_TLD}\b)"
-_DOT = (
-    r"(?:\.|\u3002|\uff0e|%2e|&#46;|&period;|\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s"
-    rf"|{_SPACED_DOT})"
-)
-_HOST = re.compile(rf"{_LABEL}(?:{_DOT}{_LABEL})*", re.IGNORECASE)
-# Read from right to left, so that it can start at the sign.
-_LOCAL_TURNED = re.compile(rf"(?:[\w.+%'!#$&*=~{_INVISIBLE}-]|\stod\s|\s\.\s)+", re.IGNORECASE)
-_WITH_SIGN = re.compile(
-    rf"(?<!\S)(?P<before>\S*?)(?P<signs>{_SIGN}(?:\S*{_SIGN})?)(?P<after>\S*)", re.IGNORECASE
-)
-_SPELLED = re.compile(
-    r"(?P<at>\s?[\[({<]\s?(?:at|@)\s?[\])}>]\s?|\sat\s|\s@\s?|@\s)"
-    rf"{_LABEL}(?:{_DOT}{_LABEL})+",
-    re.IGNORECASE,
-)
-_ENDS_IN_TLD = re.compile(
-    # A sentence goes on after "at work.it", none does after a host.
-    rf"(?:(?:(?:\.|dot)\s?)(?:{_TLD}|{_TLD.upper()}|(?:{_WORD_TLD}|{_WORD_TLD.upper()})(?!\s[a-z])))"
-    r"(?![\w@+-])"
-)
-_LONGEST_TLD = 12
 
 _URL = re.compile(
     r"(?:(?:https?|ftps?|wss?)://|\bwww\."
     # without a scheme: a host and a path
-    rf"|(?<![\w@.-])(?:[\w-]{{1,40}}\.){{1,4}}{_TLD}(?::\d{{2,5}})?/(?=\w)"
+    rf"|(?<![\w@.-])(?:[\w-]{{1,40}}\.){{1,4}}{TLD}(?::\d{{2,5}})?/(?=\w)"
     r"|(?<![\w@.-])(?:t|wa|about)\.me/(?=\w)|(?<![\w@.-])(?:youtu\.be|instagr\.am|linktr\.ee"
     r"|discord\.gg|lnkd\.in)/(?=\w))[^\s<>\"]+",
     re.IGNORECASE,
@@ -72,6 +37,13 @@ _ADDRESS = re.compile(
     r"(?:,?\s{1,3}[A-Z]{2}\b)?"
     r"(?:,?\s{0,3}\d{5}(?:-\d{4})?(?!\d))?"
 )
+_MEASURE = re.compile(
+    r"(?:\d+\s+(?:minute|min|hour|hr|day|week|month|year|mile|km|kilomet(?:er|re)|met(?:er|re)|feet"
+    r"|foot|inch|yard|block|gig|gb|tb|mb|star|wheel|lane|way|car|person|dollar|euro|percent)s?"
+    r"|\d\s+(?:right|wrong|best|better|good|great|short|new|straight|other|different|more|easy|quick"
+    r"|favou?rite|nice|single|hard|whole))\s[^,\d]*$"
+)
+"""What counts and is no house number: a 20 minute drive, 1 right way, without a town behind."""
 _GERMAN_STREET = re.compile(
     r"\s(?:(?<=stra\u00dfe\s)|(?<=strasse\s)|(?<=str\.\s)|(?<=weg\s)|(?<=platz\s)|(?<=allee\s)"
     r"|(?<=gasse\s)|(?<=damm\s))"
@@ -103,33 +75,6 @@ _UK_POSTCODE_LOWER = re.compile(
 )
 
 
-def emails(text: str) -> Iterator[Span]:
-    """Find email addresses, also with the sign or the dots spelled out or encoded."""
-    for word in _WITH_SIGN.finditer(text) if _SIGN_START.search(text) else ():
-        local = _LOCAL_TURNED.match(word["before"][::-1])
-        host = _HOST.match(text, word.start("after"))
-        if local and (host or len(word["signs"]) > 1):
-            start = word.end("before") - local.end()
-            yield Span(start, host.end() if host else word.start("after"), "EMAIL")
-    turned, last = "", 0
-    for address in _SPELLED.finditer(text):
-        turned = turned or text[::-1]
-        # Not beyond the address before it, or a chain of them would be read again and again.
-        local = _LOCAL_TURNED.match(turned, len(text) - address.start(), len(text) - last)
-        if local and _is_host(text, address):
-            yield Span(len(text) - local.end(), address.end(), "EMAIL")
-        last = address.end()
-
-
-def _is_host(text: str, address: re.Match[str]) -> bool:
-    """Whether a sign without brackets, such as the word "at", is followed by the name of a host."""
-    bracketed = address["at"].strip()[:1] in set("[({<")
-    start = max(address.end() - _LONGEST_TLD, address.start("at"))
-    tail = text[start : address.end() + 2]
-    ends = (end.end() for end in _ENDS_IN_TLD.finditer(tail))
-    return bracketed or address.end() - start in ends
-
-
 def urls(text: str) -> Iterator[Span]:
     """Find links, without the punctuation after them."""
     if "/" not in text and "www." not in text.lower():
@@ -142,7 +87,8 @@ def urls(text: str) -> Iterator[Span]:
 def addresses(text: str) -> Iterator[Span]:
     """Find street addresses with what follows of unit, town, state and code."""
     for match in _ADDRESS.finditer(text):
-        yield Span(match.start(), match.end(), "ADDRESS")
+        if not _MEASURE.match(match.group()):
+            yield Span(match.start(), match.end(), "ADDRESS")
     for match in _PO_BOX.finditer(text) if "box" in text.lower() else ():
         yield Span(match.start(), match.end(), "ADDRESS")
     for match in _GERMAN_STREET.finditer(text):

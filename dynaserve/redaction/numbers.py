@@ -28,8 +28,13 @@ _PLUS = "+\uff0b"
 _PREFIX = "+\uff0b("
 _YEARS = re.compile(r"(?:19|20)\d\d\s?[-/\u2013]\s?(?:19|20)\d\d")
 _ZIP = re.compile(r"\d{5}(?:-\d{4})?")
-_ZIP_CUE = re.compile(r"(?<![^\W_])(?:zip|zip\s?code|post(?:al)?\s?code|plz)$", re.IGNORECASE)
-_LONGEST_CUE = 12
+_ZIP_CUE = re.compile(
+    r"(?<![^\W_])(?:zip|zip[\s-]?codes?|post(?:al)?[\s-]?codes?|plz)(?:\s(?:is|was))?[\s:=#]{0,3}$",
+    re.IGNORECASE,
+)
+_LONGEST_CUE = 20
+_FIVE = 5
+"""Digits of a code without its second part, which no count has."""
 _CURRENCY = frozenset("$\u20ac\u00a3\u00a5#")
 
 _IPV4 = re.compile(r"\d(?<![\d.+]\d)\d{0,2}(?:\.\d{1,3}){3}(?!\.?\d)")
@@ -100,7 +105,7 @@ def numbers(text: str) -> Iterator[Span]:
         start, end = match.span("digits")
         digits = _NO_DIGIT.sub("", match["digits"])
         if _ZIP.fullmatch(text, start, end):
-            if _stands_alone(text, start, end) and not is_count(text, start, end):
+            if _is_zip(text, start, end):
                 yield Span(start, end, "ZIP")
         elif len(digits) >= FEWEST_DIGITS and not _YEARS.fullmatch(text, start, end):
             prefix = text[max(start - 2, 0) : start]
@@ -109,11 +114,16 @@ def numbers(text: str) -> Iterator[Span]:
             yield Span(start, match.end(), _label(text[start], digits, phones_left >= 0))
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether a number is no amount of money and no part of a word but of its cue."""
+def _is_zip(text: str, start: int, end: int) -> bool:
+    """Whether a number of that form has a cue, or is no count, money or part of a word."""
     before, after = text[start - 1 : start], text[end : end + 1]
-    cued = bool(_ZIP_CUE.search(text, max(start - _LONGEST_CUE, 0), start))
-    return not after.isalnum() and (cued or not (before.isalnum() or before in _CURRENCY))
+    if after.isalnum():
+        return False
+    if _ZIP_CUE.search(text, max(start - _LONGEST_CUE, 0), start):
+        return True
+    if before.isalnum() or before in _CURRENCY:
+        return False
+    return end - start > _FIVE or not is_count(text, start, end)
 
 
 def _label(first: str, digits: str, ask_library: bool) -> str:

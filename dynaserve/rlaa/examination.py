@@ -7,15 +7,16 @@ reply counts only as a whole: one part of it that breaks the contract fails the 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dynaserve.redaction import find_personal
 from dynaserve.rlaa.asking import asking, require
 from dynaserve.rlaa.chunks import Chunks
+from dynaserve.rlaa.llm.cancellation import check_cancelled
 from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER, Judgement, Leak, Level, Span
 from dynaserve.rlaa.roles import Arbitrator, Attacker
-from dynaserve.rlaa.spans import Folded, fold
+from dynaserve.rlaa.spans import Folded, fold, parts
 
 _ATTACKER, _ARBITRATOR = "attacker", "arbitrator"
 _LEAST_PART, _MOST_WORDS = 2, 20
@@ -62,6 +63,7 @@ def located(text: str, judgements: Iterable[Judgement]) -> tuple[Judgement, ...]
     folded = Folded(text)
     distinct: dict[tuple[str, object], Judgement] = {}
     for judged in judgements:
+        check_cancelled()
         spans = folded.mentions(judged.leak.evidence)
         key = (judged.leak.attribute, spans or fold(judged.leak.evidence))
         here = replace(judged, spans=spans)
@@ -98,7 +100,20 @@ def _judged(text: str, leaks: Sequence[Leak], arbitrator: Arbitrator) -> list[Ju
     return [grades.get(leak) or _ghost(leak) for leak in quoted]
 
 
-def _quoted(folded: Folded, leak: Leak) -> list[Leak]:
+def _quoted(folded: Folded, leak: Leak) -> Iterator[Leak]:
+    """Yield the leak as often as its evidence has parts that an ellipsis joins.
+
+    Each part has to stand in the text for itself, and is graded for itself.
+    """
+    joined = () if folded.mentions(leak.evidence) else parts(leak.evidence)
+    if len(joined) < 2:
+        yield from _completed(folded, leak)
+    else:
+        for part in joined:
+            yield from _completed(folded, replace(leak, evidence=part))
+
+
+def _completed(folded: Folded, leak: Leak) -> list[Leak]:
     """Return the leak once for each word that its evidence is only a part of, with that word.
 
     ``25`` of ``25M`` stands in the text, and so does a quotation cut off within a word: neither

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -26,13 +27,21 @@ _TAG, _LETTERS = 5, "bcdfghjklmnpqrst"
 look like another number, and no vowels, which would make words."""
 _WAIT = 30.0
 """Seconds that a process waits for another one's entry."""
+_NUMBER = 6
+"""Digits of a number that means the same however they are grouped, as in `spans`."""
+_GROUPED_ON_PURPOSE = re.compile(
+    r"\d{1,3}(?:\.\d{1,3}){3}|\d{1,2}([-./])\d{1,2}\1\d{2,4}|\d{4}([-./])\d{1,2}\2\d{1,2}"
+)
+"""IPv4 addresses and dates: 10.1.12.3 is not 10.11.2.3."""
+_POSSESSIVE = "'s"
 
 
 class Pseudonyms:
     """A keyed table from values to replacements.
 
     The first replacement proposed for a value is the one it keeps, whichever process, text or
-    spelling it comes up in. An identifier's also carries a tag made from key and value, so that
+    spelling it comes up in: a number however its digits are grouped, a name with its ``'s`` or
+    without. An identifier's also carries a tag made from key and value, so that
     a reader can tell two accounts apart and cannot tell whose they are; under another key it is
     another tag, and nothing links the two. Other attributes have no tag: their replacements are
     generalizations, and many values share one on purpose.
@@ -101,14 +110,15 @@ class Pseudonyms:
             If the table cannot be read or written.
         """
         digest = self._digest(attribute, value)
+        proposal, ending = _parted(proposal)
         if digest not in self._known:
             if attribute == IDENTIFIER:
                 proposal = _tagged(proposal, digest)
             self._known.setdefault(digest, self._stored(digest, proposal))
-        return self._known[digest]
+        return self._known[digest] + ending
 
     def _digest(self, attribute: str, value: str) -> bytes:
-        message = f"{attribute}\0{fold(value)}".encode("utf-8", "surrogatepass")
+        message = f"{attribute}\0{_identity(value)}".encode("utf-8", "surrogatepass")
         return hmac.digest(self._key, message, hashlib.sha256)
 
     def _stored(self, digest: bytes, proposal: str) -> str:
@@ -134,6 +144,23 @@ class Pseudonyms:
 
     def __reduce_ex__(self, _protocol: object) -> NoReturn:
         raise TypeError("pseudonyms cannot be pickled or copied: their key would leave the process")
+
+
+def _identity(value: str) -> str:
+    """Return what all spellings of a value have in common."""
+    folded = fold(value)
+    signs = "".join(filter(str.isalnum, folded))
+    digits = sum(map(str.isdecimal, signs))
+    grouped = digits >= _NUMBER and 2 * digits > len(signs)
+    if grouped and not _GROUPED_ON_PURPOSE.fullmatch(folded):
+        return signs
+    return folded.removesuffix(_POSSESSIVE)
+
+
+def _parted(words: str) -> tuple[str, str]:
+    """Return words and the ``'s`` behind them, as it is written there, or nothing."""
+    stem = words[:-2] if fold(words[-2:]) == _POSSESSIVE else words
+    return stem, words[len(stem) :]
 
 
 def _tagged(proposal: str, digest: bytes) -> str:

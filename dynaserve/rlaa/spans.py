@@ -35,8 +35,10 @@ _DIGITS = re.compile(r"\d(?:[\s().\-/_]{0,3}\d)+")
 _LETTER_BY_LETTER = re.compile(r"(?<![^\W_])[^\W_](?:[\s.\-_*]{1,2}[^\W_](?![^\W_]))+")
 _HYPHEN = re.compile(r"(?<=[^\W_])-(?=[^\W_])")
 _NO_SIGN = re.compile(r"[\W_]")
-_EDGES = " \"'.,;:!?"
+_EDGES = " \"'.,:;!?()[]{}<>*_"
 """What a model adds around a quotation."""
+_EMPHASIS = re.compile("[*_]+")
+_ELLIPSIS = re.compile(r"\.{3,}")
 
 
 def find_mentions(text: str, evidence: str) -> tuple[Span, ...]:
@@ -45,7 +47,8 @@ def find_mentions(text: str, evidence: str) -> tuple[Span, ...]:
     A mention is a whole word where the evidence begins or ends with a letter or digit. Two cases
     have no such bounds: caseless scripts, which write without spaces or glue particles to words,
     and a value of six letters or digits and more next to its opposite, as in ``note212-555-0142``.
-    Evidence that stands nowhere is looked for once more without the quotes and stops around it.
+    Evidence that stands nowhere is looked for once more without the quotes, stops and brackets
+    around it, and without the signs that a model puts in for emphasis.
     A number of six digits and more is found however its digits are grouped. No mention cuts what a
     reader takes for one character.
 
@@ -67,7 +70,9 @@ class Folded:
     def mentions(self, evidence: str) -> tuple[Span, ...]:
         """See `find_mentions`."""
         needle = fold(evidence)
-        found = self._whole(needle) or self._whole(needle.strip(_EDGES))
+        bare = needle.strip(_EDGES)
+        tried = dict.fromkeys((needle, bare, _EMPHASIS.sub("", bare)))
+        found = next(filter(None, map(self._whole, tried)), ())
         return merged((*found, *self._regrouped(needle)))
 
     def repeats(self, value: str) -> bool:
@@ -141,6 +146,18 @@ class Folded:
     def _original(self, start: int, end: int) -> Span:
         """Return the span of the original, widened to whole grapheme clusters."""
         return Span(*whole_clusters(self._text, self._origins[start], self._origins[end - 1] + 1))
+
+
+def parts(evidence: str) -> tuple[str, ...]:
+    """Return what a quotation joins by an ellipsis; nothing but signs is no part.
+
+    Examples
+    --------
+    >>> parts("moved to Porto … the food [...] is great")
+    ('moved to Porto', 'the food', 'is great')
+    """
+    joined = _ELLIPSIS.split(evidence.replace("…", "..."))
+    return tuple(part for each in joined if (part := each.strip(_EDGES + "\n\t")))
 
 
 def fold(text: str) -> str:
@@ -293,9 +310,12 @@ def _occurrences(needle: str, text: str) -> Iterator[int]:
     An occurrence that overlaps the one before lies a period further on, or, if none is there,
     (by Fine and Wilf) further than the needle is long but for a period.
     """
+    at = text.find(needle)
+    if at < 0 or text.find(needle, at + 1) < 0:  # most evidence: its period does not matter
+        yield from [at] * (at >= 0)
+        return
     size, period = len(needle), _period(needle)
     tail = needle[size - period :]
-    at = text.find(needle)
     while at >= 0:
         yield at
         if text.startswith(tail, at + size):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynaserve.rlaa.alignment import kept
 from dynaserve.rlaa.chunks import sentences
+from dynaserve.rlaa.llm.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +77,13 @@ class Utility:
             )
 
     def __call__(self, original: str, text: str) -> float:
-        """Return the combined score, in 0..1."""
+        """Return the combined score, in 0..1.
+
+        Raises
+        ------
+        CancelledError
+            If the run is cancelled.
+        """
         return self.compare(original, text).combined
 
     def compare(self, original: str, text: str) -> Scores:
@@ -129,13 +136,11 @@ def _embedded(text: str) -> NDArray[np.float64]:
     tokenizer, vectors = _model()
     encodable = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no token
     # One by one, as the time of a tokenizer of whole texts grows faster than they do.
-    encoded = [
-        token
-        for span in sentences(encodable)
-        for token in tokenizer.encode(
-            encodable[span.start : span.end].strip(), add_special_tokens=False
-        ).ids
-    ]
+    encoded: list[int] = []
+    for span in sentences(encodable):
+        check_cancelled()
+        sentence = encodable[span.start : span.end].strip()
+        encoded += tokenizer.encode(sentence, add_special_tokens=False).ids
     tokens, counts = np.unique(np.asarray(encoded, dtype=np.intp), return_counts=True)
     return np.asarray(counts @ vectors[tokens].astype(np.float64))
 

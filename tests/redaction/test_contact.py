@@ -1,70 +1,14 @@
-"""Email addresses, links and street addresses, plain and disguised."""
+"""Links and street addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from dynaserve.redaction.contact import addresses, emails, urls
+from dynaserve.redaction.contact import addresses, urls
 
 
 def found(layer: object, text: str) -> list[str]:
     return [text[span.start : span.end] for span in layer(text)]  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "ada@example.com",
-        "ada.quill+x@mail.example.co.uk",
-        "ADA_QUILL%x@EXAMPLE.COM",
-        "ada@localhost",
-        "ada at example dot com",
-        "ada dot quill at example dot com",
-        "ada@example dot com",
-        "ada [at] example [dot] com",
-        "ada(at)example(dot)com",
-        "ada @ example.com",
-        "ada@ example.com",
-        "ada%40example%2ecom",
-        "ada&#64;example.com",
-        "ada＠example.com",
-        "a\u200bda@exam\u200bple.com",
-        "jürgen@bücher.example",
-        "a" * 300 + "@example.com",
-        "ada@one.example@two.example",
-        "ada at gmail.com",
-        "ADA AT GMAIL.COM",
-        "ada . quill @ gmail . com",
-        "ada @ mail . co . uk",
-        "ada at libero.it",
-    ],
-)
-def test_an_email_address_is_found_whole(address: str) -> None:
-    for text in (address, f"Write to {address}, please", f"<{address}>", f'"{address}"'):
-        where = text.index(address)
-        covered = {at for span in emails(text) for at in range(span.start, span.end)}
-        assert covered == set(range(where, where + len(address)))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I was at work.It was fun",
-        "I was at work.it was fun",
-        "we met at noon.Then we left",
-        "look at this dot on the wall",
-        "it is at the dot in the middle",
-        "bought 5 @ 3.50 each",
-        "@ada",
-        "5 @ 3 each",
-        "meet at noon",
-        "at the dot",
-        "ada@",
-        "@",
-    ],
-)
-def test_a_sign_alone_is_no_email_address(text: str) -> None:
-    assert found(emails, text) == []
 
 
 def test_links_end_before_punctuation() -> None:
@@ -74,10 +18,6 @@ def test_links_end_before_punctuation() -> None:
         "www.example.org",
         "HTTP://X.example",
     ]
-
-
-def test_an_address_ends_before_the_next_sentence() -> None:
-    assert found(emails, "Mail ada@example.com . Then go") == ["ada@example.com"]
 
 
 @pytest.mark.parametrize(
@@ -141,3 +81,37 @@ def test_letters_and_digits_alone_are_no_code_and_no_street(text: str) -> None:
 )
 def test_a_number_and_a_street_word_are_no_address(text: str) -> None:
     assert found(addresses, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's a 20 minute drive.",
+        "I bought a 500 gig hard drive.",
+        "it has 4 wheel drive",
+        "A 5 star place to eat.",
+        "There is 1 right way to do it.",
+        "a 2 lane road",
+        "We need 2 new drive belts",
+        "won 3 straight court cases",
+        "it took 45 minutes each way",
+    ],
+)
+def test_what_is_counted_has_no_house_number(text: str) -> None:
+    assert found(addresses, text) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "123 maple drive",
+        "12 elm road",
+        "221b baker street",
+        "12 new street",
+        "5 Short Street",
+        "1 right way, Springfield",
+        "20 mile road, Detroit",
+    ],
+)
+def test_streets_are_not_taken_for_counts(address: str) -> None:
+    assert found(addresses, f"I live at {address}") == [address]

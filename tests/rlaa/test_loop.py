@@ -94,6 +94,28 @@ def test_evidence_that_does_not_stand_in_the_text_is_invalid_without_asking() ->
     assert arbitrator.calls == []
 
 
+@pytest.mark.parametrize("evidence", ["(Porto)", "**Porto**", "It rains in ... Porto", "[…] Porto"])
+def test_evidence_in_a_models_own_signs_is_no_invention(evidence: str) -> None:
+    attacker = Saying("attack", [Leak("location", "Porto", evidence, 5)], [])
+    words = {evidence: "Portugal", "It rains in": "Rain falls in", "Porto": "Portugal"}
+    roles = Knowing({"It rains in": Level.LOW}, words=words)
+    result = anonymizer(roles, attacker=attacker).run("It rains in Porto, and I am at home.")
+    assert result.status is Status.ANONYMIZED
+    assert result.text == "It rains in Portugal, and I am at home."
+
+
+def test_of_evidence_in_parts_only_what_stands_is_judged() -> None:
+    attacker = Saying("attack", [Leak("location", "Porto", "Porto … the wine cellars", 5)], [])
+    roles = Knowing()
+    result = anonymizer(roles, attacker=attacker).run("It rains in Porto, and I am at home.")
+    assert result.text == "It rains in Portugal, and I am at home."
+    assert [leak.evidence for leak in roles.judged[0]] == ["Porto"]
+    assert [(j.leak.evidence, j.level) for j in result.rounds[0].judgements] == [
+        ("Porto", Level.HIGH),
+        ("the wine cellars", Level.INVALID),
+    ]
+
+
 def test_changed_attributes_are_attacked_first_and_the_rest_before_the_end() -> None:
     roles = Knowing()
     anonymizer(roles).run("I'm 31, in Porto, and it is raining.")

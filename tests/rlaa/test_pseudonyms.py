@@ -43,6 +43,44 @@ def test_identifiers_carry_a_tag_that_depends_on_value_and_key() -> None:
     assert plain.startswith("an address (")
 
 
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ("212-555-0142", "2125550142", "(212) 555-0142", "212.555.0142"),
+        ("4111 1111 1111 1111", "4111111111111111", "4111-1111-1111-1111"),
+        ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+        ("Ada Quill", "ADA QUILL’s", "Ada Quill's"),
+    ],
+)
+def test_spellings_of_an_identifier_share_its_tag(spellings: tuple[str, ...]) -> None:
+    pseudonyms = Pseudonyms(KEY)
+    assert len({pseudonyms.replacement("identifier", each, "[ID]") for each in spellings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("10.1.12.13", "10.11.2.13"),
+        ("1.12.1984", "11.2.1984"),
+        ("1984-1-12", "1984-11-2"),
+        ("212-555-0142", "212-555-0143"),
+        ("a1@example.com", "a.1@example.com"),
+        ("james", "jame"),
+    ],
+)
+def test_what_differs_beyond_spelling_has_another_tag(one: str, other: str) -> None:
+    pseudonyms = Pseudonyms(KEY)
+    tags = [pseudonyms.replacement("identifier", each, "[ID]") for each in (one, other)]
+    assert tags[0] != tags[1]
+
+
+def test_a_possessive_stays_one() -> None:
+    pseudonyms = Pseudonyms(KEY)
+    assert pseudonyms.replacement("location", "Porto's", "Portugal's") == "Portugal's"
+    assert pseudonyms.replacement("location", "Porto", "a city") == "Portugal"
+    assert pseudonyms.replacement("location", "PORTO’S", "a city’s") == "Portugal’s"
+
+
 def test_replacements_outlive_the_process_and_are_shared(state: Path) -> None:
     first, beside = Pseudonyms.resolve(), Pseudonyms.resolve()
     assert first.replacement("location", "Porto", "Portugal") == "Portugal"

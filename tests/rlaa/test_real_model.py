@@ -56,7 +56,7 @@ def heard(llm):
     yield model
     for completion in model.completions:
         if completion.finished:
-            assert isinstance(json.loads(completion.text), dict)
+            assert isinstance(json.loads(completion.text, strict=False), dict)
     for scores in model.scores:
         assert sum(scores) == pytest.approx(1)
 
@@ -130,7 +130,7 @@ def test_a_rewrite_is_what_the_model_wrote_to_its_end(heard):
         lambda seed: ModelRewriter(heard, seed=seed, retries=0).rewrite("I live in Oslo.", [judged])
     )
     assert heard.completions[-1].finished
-    assert rewritten == json.loads(heard.completions[-1].text)["text"]
+    assert rewritten == json.loads(heard.completions[-1].text, strict=False)["text"]
 
 
 def test_a_rewrite_that_is_cut_off_is_none(heard, llm, monkeypatch):

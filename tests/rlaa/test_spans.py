@@ -46,6 +46,13 @@ def test_every_mention_is_found_whatever_its_case() -> None:
         ("أنا من القاهرة", "القاهرة", "القاهرة"),
         ("私は東京に住む", "東京", "東京"),
         ("서울에서 산다", "서울", "서울"),
+        ("I live in Porto now", "(Porto)", "Porto"),
+        ("I live in Porto now", "[Porto]", "Porto"),
+        ("I live in Porto now", "{Porto}", "Porto"),
+        ("I live in Porto now", "<Porto>", "Porto"),
+        ("I live in Porto now", "**in Porto**", "in Porto"),
+        ("I live in Porto now", "_live_ in **Porto**.", "live in Porto"),
+        ("I live in (Porto) now", "(Porto)", "(Porto)"),
     ],
 )
 def test_what_the_eye_does_not_see_is_forgiven(text: str, evidence: str, expected: str) -> None:
@@ -239,3 +246,18 @@ def test_words_that_only_hold_the_letters_are_no_repetition(value, after) -> Non
 
 def test_a_value_within_a_word_is_no_repetition() -> None:
     assert not spans.Folded("a business").repeats("US")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ("moved to Porto ... food is great", ("moved to Porto", "food is great")),
+        ("moved to Porto… food", ("moved to Porto", "food")),
+        ("“moved to Porto” [...] (food)", ("“moved to Porto”", "food")),
+        ("...moved to Porto...", ("moved to Porto",)),
+        ("no. 3. Elm", ("no. 3. Elm",)),
+        ("... …", ()),
+    ],
+)
+def test_an_ellipsis_joins_parts(evidence: str, expected: tuple[str, ...]) -> None:
+    assert spans.parts(evidence) == expected

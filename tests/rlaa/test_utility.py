@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynaserve.rlaa import utility as module
+from dynaserve.rlaa.llm import CancelledError, cancellable
 from dynaserve.rlaa.utility import Scores, Utility
 
 TEXT = "I live in Porto and work as a nurse."
@@ -97,3 +99,10 @@ def test_importing_the_package_stays_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
     )
     assert done.stdout.split() == ["False", "[]"]
+
+
+def test_scoring_stops_with_the_run(utility: Utility) -> None:
+    event = threading.Event()
+    event.set()
+    with cancellable(event), pytest.raises(CancelledError):
+        utility("I live in Porto. It rains.", "I live in Portugal. It rains.")

@@ -91,7 +91,11 @@ def _judgement(leak: Leak, known: Known | None) -> Judgement:
 
 
 def _edits(text: str, wanted: Iterable[tuple[Span, Leak, Known | None]]) -> Iterable[Edit]:
-    """Merge what overlaps: an identifier names the union, else the longest span does."""
+    """Merge what overlaps: an identifier names the union, else the longest span does.
+
+    Of leaks that were given the same span, as all of a union are by the loop, it is the one that
+    most of the words are evidence of: "Paris, France" rather than every "Paris".
+    """
     groups: list[list[tuple[Span, Leak, Known | None]]] = []
     end = -1
     for item in sorted(wanted, key=lambda item: item[0]):
@@ -104,7 +108,11 @@ def _edits(text: str, wanted: Iterable[tuple[Span, Leak, Known | None]]) -> Iter
         span = Span(group[0][0].start, max(item[0].end for item in group))
         _, leak, known = max(
             group,
-            key=lambda item: (item[1].attribute == IDENTIFIER, item[0].end - item[0].start),
+            key=lambda item: (
+                item[1].attribute == IDENTIFIER,
+                item[0].end - item[0].start,
+                len(item[1].evidence),
+            ),
         )
         before = text[span.start : span.end]
         general = known.finding.instead if known else _OTHERWISE[leak.attribute]

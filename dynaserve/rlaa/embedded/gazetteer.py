@@ -173,14 +173,15 @@ def mentions(text: str) -> Iterator[Mention]:
     """
     found = list(_named(text))
     within = [_within(text, *pair) for pair in itertools.zip_longest(found, found[1:])]
-    moved = {
+    meant = {
         text[bare.start : bare.end].casefold(): placed.place
         for bare, placed in zip(found, within, strict=True)
-        if bare.place != placed.place
+        if placed and placed.place != bare.place
     }
-    for mention in within:
-        name = text[mention.start : mention.end].casefold()
-        yield mention._replace(place=moved.get(name, mention.place)) if moved else mention
+    for bare, placed in zip(found, within, strict=True):
+        # What has an area of its own keeps it.
+        name = text[bare.start : bare.end].casefold()
+        yield placed or bare._replace(place=meant.get(name, bare.place))
 
 
 def _named(text: str) -> Iterator[Mention]:
@@ -206,19 +207,22 @@ def _named(text: str) -> Iterator[Mention]:
         at += 1
 
 
-def _within(text: str, mention: Mention, following: Mention | None) -> Mention:
-    """Return a city as that of its name in the area after it, and with the area's code."""
+def _within(text: str, mention: Mention, following: Mention | None) -> Mention | None:
+    """Return a city as that of its name in the area after it, with the area's code.
+
+    None for what is no city or has no area after it.
+    """
     place = mention.place
     if place.kind != "city":
-        return mention
+        return None
     name = folded(text[mention.start : mention.end]).replace("-", " ")
     code = _STATE_CODE.match(text, mention.end)
     if code and (name, f"US-{code['code']}") in _namesakes():
         return Mention(mention.start, code.end(), _moved(place, "US"))
     if following is None or following.place.kind != "country":
-        return mention
+        return None
     if not _AREA.fullmatch(text, mention.end, following.start):
-        return mention
+        return None
     area = folded(text[following.start : following.end])
     inside = f"US-{_states()[area]}" if area in _states() else following.place.country
     if (name, inside) not in _namesakes():

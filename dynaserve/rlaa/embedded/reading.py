@@ -6,16 +6,17 @@ are kept in memory for them, the texts with them; nothing is written anywhere.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 
 from dynaserve.rlaa.embedded.finding import Finding
 from dynaserve.rlaa.embedded.grading import grade
-from dynaserve.rlaa.embedded.recognizers import RECOGNIZERS
-from dynaserve.rlaa.embedded.recognizers.calendar import calendar
+from dynaserve.rlaa.embedded.recognizers import recognizers
 from dynaserve.rlaa.embedded.wording import plain
+from dynaserve.rlaa.llm.cancellation import check_cancelled
 from dynaserve.rlaa.records import IDENTIFIER, Leak, Level
 from dynaserve.rlaa.spans import Folded, fold
 
@@ -50,7 +51,9 @@ class Reading:
 def read(text: str, year: int | None = None) -> Reading:
     """Return the reading of a text; ``year`` is that of `EmbeddedEngine`."""
     surest: dict[tuple[str, str], Known] = {}
-    for known in _merged(text, _graded(text, _outer(_findings(plain(text), year)))):
+    simple = plain(text)
+    found = itertools.chain.from_iterable(find(simple) for find in recognizers(year))
+    for known in _merged(text, _graded(text, _outer(found))):
         key = (known.finding.attribute, fold(known.evidence))
         if key not in surest or known.level.gravity > surest[key].level.gravity:
             # The words of the first mention stand for all.
@@ -58,11 +61,6 @@ def read(text: str, year: int | None = None) -> Reading:
             instead = first.finding.instead
             surest[key] = replace(known, finding=replace(known.finding, instead=instead))
     return Reading(surest)
-
-
-def _findings(simple: str, year: int | None) -> Iterator[Finding]:
-    for recognize in RECOGNIZERS:
-        yield from (partial(calendar, year=year) if recognize is calendar else recognize)(simple)
 
 
 def _outer(found: Iterable[Finding]) -> Iterator[Finding]:
@@ -78,6 +76,7 @@ def _outer(found: Iterable[Finding]) -> Iterator[Finding]:
 def _graded(text: str, found: Iterable[Finding]) -> Iterator[Known]:
     simple = plain(text)
     for finding in found:
+        check_cancelled()
         yield Known(finding, *grade(simple, finding), text[finding.start : finding.end])
 
 
@@ -89,12 +88,16 @@ def _merged(text: str, graded: Iterable[Known]) -> Iterator[Known]:
     folded = cache(lambda: Folded(text))
     mentions = cache(lambda evidence: folded().mentions(evidence))
     for group in _neighbours(text, graded):
+        check_cancelled()
         whole = _whole(text, group)
         yield whole
         start, end = whole.finding.start, whole.finding.end
-        for part in group if len(group) > 1 else ():
+        # Each kind of part once, or a list of one town would be compared with itself.
+        parts = {part.evidence: part for part in reversed(group)} if len(group) > 1 else {}
+        for part in reversed(parts.values()):
             spans = mentions(part.evidence)
-            if any(span.start < start or span.end > end for span in spans):
+            # In order and apart: the first and the last tell.
+            if spans and (spans[0].start < start or spans[-1].end > end):
                 yield replace(part, level=whole.level, reason=whole.reason)
 
 

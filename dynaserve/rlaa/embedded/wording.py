@@ -49,9 +49,9 @@ def fit(instead: str, text: str, start: int, end: int) -> str:
     before = text[start:end]
     if _shouted(before) or _shouted(text[max(start - _AROUND, 0) : end + _AROUND]):
         instead = recased(instead, before.upper(), before.lower())
-    elif _OPENING.search(text, max(start - 8, 0), start):
+    elif not before[:1].islower() and _OPENING.search(text, max(start - 8, 0), start):
         # A name has its capital anywhere in a sentence, other words only at the start of one.
-        instead = recased(instead, before, before.lower())
+        instead = instead[:1].upper() + instead[1:]
     kept = _kept(instead, before)
     return before[:kept] + instead[kept:]
 

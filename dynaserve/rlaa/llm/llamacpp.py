@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _TURN = 0.05
 """Seconds between two looks at whether the run is cancelled, while waiting for the model."""
+_CHOICES = ("enum", "anyOf", "oneOf", "type")
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
+_MOST = 2000
+"""From so many repetitions on llama.cpp takes no grammar; from far more it crashes."""
 
 
 class LlamaCppLLM:
@@ -115,8 +119,11 @@ class LlamaCppLLM:
         LLMError
             If llama.cpp fails, or the model is closed.
         ValueError
-            If the schema cannot be made into a grammar.
+            If the schema cannot be made into a grammar, or ``max_tokens`` is below 1.
         """
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens: must be 1 or more, got {max_tokens}")
+        _require_grammatical(schema)
         with self._alone() as engine:
             prompt = self._fitting(engine, messages, max_tokens)
             answer: list[int] = []
@@ -184,6 +191,20 @@ class LlamaCppLLM:
         if not self._reuse:
             engine.forget()
         return prompt
+
+
+def _require_grammatical(schema: object) -> None:
+    """Refuse what llama.cpp would print before it refuses it, as the schema is nobody's to see."""
+    if isinstance(schema, Mapping):
+        if any(schema.get(key) == [] for key in _CHOICES):
+            raise ValueError("schema: nothing to choose from")
+        counts = (schema.get(key) for key in _COUNTS)
+        if any(isinstance(count, int) and count >= _MOST for count in counts):
+            raise ValueError(f"schema: lengths must be below {_MOST}")
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            _require_grammatical(part)
 
 
 def _softmax(logits: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:

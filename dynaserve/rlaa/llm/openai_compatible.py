@@ -133,7 +133,11 @@ class OpenAICompatibleLLM:
             If the server does not answer, or with a status that is not about the request.
         LLMError
             If it does not answer what it should.
+        ValueError
+            If ``max_tokens`` is below 1: some servers take that for no limit.
         """
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens: must be 1 or more, got {max_tokens}")
         request: dict[str, Any] = {
             "temperature": temperature,
             "top_p": top_p,

@@ -1,7 +1,8 @@
 """A model as the Editor: what to write in place of the evidence, and nowhere else.
 
 The rest of the text never passes through the model. What it proposes is refused if it repeats
-the value or what an attacker made of it, is blank, far too long, breaks a line or declines.
+the value or what an attacker made of it, in whatever disguise, is blank or a placeholder, far too
+long, breaks a line or declines.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dynaserve.rlaa.embedded.wording import recased
 from dynaserve.rlaa.llm.protocol import LLM
-from dynaserve.rlaa.model_roles.checks import is_refusal, repeats, require_writable
+from dynaserve.rlaa.model_roles.checks import is_placeholder, is_refusal, repeats, require_writable
 from dynaserve.rlaa.model_roles.prompts import Quote, for_editor, rearm
 from dynaserve.rlaa.model_roles.replies import read_replacements, replacements_schema
 from dynaserve.rlaa.model_roles.sampling import Sampling
@@ -166,6 +167,8 @@ def _fault(replacement: str, value: _Value) -> str | None:
         return str(error)
     if any(repeats(replacement, forbidden) for forbidden in value.forbidden):
         return "a replacement that repeats what it is to replace"
+    if is_placeholder(replacement, instead_of=words):
+        return "a placeholder instead of a replacement"
     if len(replacement.splitlines()) > len(words.splitlines()):
         return "a replacement with more lines than what it is to replace"
     if len(replacement) > max(_SHORTEST_LIMIT, _LENGTH_FACTOR * len(words)):

@@ -1,6 +1,6 @@
 """A model as the Rewriter: the paper's Anonymizer, which writes the whole text anew.
 
-The text comes back in a field of its own, so that no remark of the model can get into it.
+The text comes back in a field of its own, and is refused if it lost much or holds a remark.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from dynaserve.rlaa.llm.protocol import LLM
 from dynaserve.rlaa.model_roles.checks import is_refusal, require_writable
+from dynaserve.rlaa.model_roles.completeness import require_no_remark, require_whole
 from dynaserve.rlaa.model_roles.prompts import disarm, for_rewriter, rearm, repeats_frame
 from dynaserve.rlaa.model_roles.replies import read_rewrite, rewrite_schema
 from dynaserve.rlaa.model_roles.sampling import Sampling, answered
@@ -49,7 +50,7 @@ class ModelRewriter:
         Raises
         ------
         RoleError
-            If the model declined, wrote nothing, or was cut short.
+            If the model declined, wrote too little or a remark, or was cut short.
         TooLongError, CancelledError, UnavailableError
             As the model raises them.
         """
@@ -57,6 +58,7 @@ class ModelRewriter:
             return text
         messages = for_rewriter(text, [judged.leak for judged in actionable])
         quoted = json.dumps({"text": disarm(text)}, ensure_ascii=False)
+        evidence = [span for judged in actionable for span in judged.spans]
         room = _ROOM + round(_GROWTH * answered(lambda: self._llm.count_tokens(quoted)))
 
         def attempt(number: int) -> str:
@@ -69,6 +71,8 @@ class ModelRewriter:
                 raise RoleError("a rewrite that repeats the prompt")
             if is_refusal(rewritten) and not is_refusal(text):
                 raise RoleError("the model declined")
+            require_no_remark(rewritten, text)
+            require_whole(rewritten, text, evidence)
             return rewritten
 
         return self._sampling.tries(attempt)

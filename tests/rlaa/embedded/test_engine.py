@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from dynaserve.rlaa.embedded import EmbeddedEngine, engine
 from dynaserve.rlaa.embedded.reading import read
+from dynaserve.rlaa.llm.cancellation import CancelledError, cancellable
 from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER, Judgement, Leak, Level, Span
 from dynaserve.rlaa.spans import apply, find_mentions
 
@@ -43,6 +45,11 @@ REPLACED = {
     # the namesake that the words after it name
     "I live in Paris, Texas.": "I live in North America.",
     "I live in Paris, TX.": "I live in North America.",
+    "Born in Paris, France. I live in Paris, Texas.": "Born in western Europe. I live in "
+    "North America.",
+    "I live in Paris, Texas. I was born in Paris, France.": "I live in North America. I was born "
+    "in western Europe.",
+    "I'm Irish Catholic.": "I'm from northern Europe.",
     # with the day, which would make a date of birth of it
     "I turned 31 last week.": "I'm in my thirties.",
     "I'll turn 31 next month!": "I'm in my thirties!",
@@ -114,6 +121,7 @@ NOTHING = (
     "I'm neither a nurse nor a teacher.",
     "I was at work.It was fun, then at noon.Then we left.",
     "5. Call 12 people\n6. Buy 2 Tesla Model 3 and 1 Ford F 150",
+    "The wall is there. (25m) deep it is.",
     "[2023-10-11 12:30:45] version 1.2.3.4, 10000 steps",
     "MISS YOU ALL AND THIS IS VERY BAD",
     "I'm Happy Today. I'm Star Wars fan. Hello, I'm Interested in it.",
@@ -254,3 +262,10 @@ def test_the_examples_run() -> None:
     result = doctest.testmod(engine)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_a_cancelled_run_stops_the_reading() -> None:
+    event = threading.Event()
+    event.set()
+    with cancellable(event), pytest.raises(CancelledError):
+        EmbeddedEngine().attack("My wife and I live in Porto, unread so far.", ["location"])

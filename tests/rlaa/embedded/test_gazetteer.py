@@ -28,6 +28,9 @@ def named(text: str) -> list[tuple[str, str]]:
         ("Paris, IT", [("Paris", "Paris, France")]),
         ("London, Ontario", [("London", "London, Canada"), ("Ontario", "Canada")]),
         ("Paris, Germany", [("Paris", "Paris, France"), ("Germany", "Germany")]),
+        ("Paris, France. Paris, Texas. Paris", [("Paris", "Paris, France"), ("France", "France"),
+            ("Paris", "Paris, United States"), ("Texas", "Texas, United States"),
+            ("Paris", "Paris, United States")]),
         ("Paris? Paris, Texas!", [("Paris", "Paris, United States")] * 2
             + [("Texas", "Texas, United States")]),
     ],

@@ -28,6 +28,7 @@ def test_a_letter_whose_lower_case_is_longer_stays() -> None:
         ("southern Europe", "Porto", 0, "Southern Europe"),
         ("southern Europe", "to Porto", 3, "southern Europe"),
         ("southern Europe", "Hi! Porto", 4, "Southern Europe"),
+        ("northern Europe", "UK-born, that's me, all of me", 0, "Northern Europe"),
         ("North America", "in LA", 3, "North America"),
         ("my zip code is [ZIP]", "MY ZIP CODE IS 610", 0, "MY ZIP CODE IS [ZIP]"),
         ("I'm in my teens", "i\u2019m 17", 0, "i\u2019m in my teens"),

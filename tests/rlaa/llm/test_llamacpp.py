@@ -377,3 +377,30 @@ def test_without_the_extra_its_name_is_given(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delitem(sys.modules, "dynaserve.rlaa.llm.engine", raising=False)
     with pytest.raises(ImportError, match=r"dynaserve\[anonymize\]"):
         LlamaCppLLM("model.gguf")
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_an_answer_has_room_for_a_token_at_least(llm: LlamaCppLLM, room: int) -> None:
+    with pytest.raises(ValueError, match="max_tokens: must be 1 or more"):
+        llm.complete(ASK, max_tokens=room)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": []},
+        {"anyOf": []},
+        {"type": []},
+        {"type": "object", "properties": {"secret": {"enum": []}}, "required": ["secret"]},
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"enum": []}}]},
+        {"type": "string", "maxLength": 2000},
+        {"type": "string", "maxLength": 100_000},
+        {"type": "array", "items": {"type": "string"}, "minItems": 5000},
+    ],
+)
+def test_a_schema_that_llama_cpp_would_print_is_refused_before(
+    llm: LlamaCppLLM, schema: dict[str, object], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="schema"):
+        llm.complete(ASK, schema=schema, max_tokens=2)
+    assert capfd.readouterr() == ("", "")

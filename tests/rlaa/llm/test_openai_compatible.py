@@ -333,3 +333,10 @@ def test_options_that_cannot_be_told_apart_are_refused(
     server.answers(listing(A=0.5, IN=0.5))
     with pytest.raises(ValueError, match="options"):
         of(server).score(ASK, options)
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_room_for_no_token_is_not_asked_for(server: FakeServer, room: int) -> None:
+    with pytest.raises(ValueError, match="max_tokens: must be 1 or more"):
+        of(server).complete(ASK, max_tokens=room)
+    assert server.asked == []

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dynaserve.rlaa.model_roles.checks import is_refusal, repeats, require_writable
+from dynaserve.rlaa.model_roles.checks import (
+    is_placeholder,
+    is_refusal,
+    repeats,
+    require_writable,
+)
 from dynaserve.rlaa.roles import RoleError
 
 
@@ -19,6 +24,15 @@ from dynaserve.rlaa.roles import RoleError
         ("it’s a nurse’s job", "nurse's"),
         ("age 31, or so", "31"),
         ("call212-555-0142now", "212-555-0142"),
+        ("P\N{CYRILLIC SMALL LETTER O}rto", "Porto"),
+        ("\N{GREEK CAPITAL LETTER NU}urse", "nurse"),
+        ("Por to", "Porto"),
+        ("P-o-r-t-o", "Porto"),
+        ("P0rto", "Porto"),
+        ("the p0rt0 area", "Porto"),
+        ("otroP", "Porto"),
+        ("3 1", "31"),
+        ("NewYork", "New York"),
     ],
 )
 def test_a_value_is_seen_in_every_spelling(text, value):
@@ -31,6 +45,9 @@ def test_a_value_is_seen_in_every_spelling(text, value):
         ("a particular thing", "art"),
         ("in 1931", "31"),
         ("somewhere else", "we"),
+        ("a port on the coast", "Porto"),
+        ("around 40", "ao"),
+        ("13", "31"),
         ("x", ""),
         ("", "x"),
     ],
@@ -83,3 +100,32 @@ def test_what_nobody_types_may_not_unless_the_author_did(text):
 def test_blank_text_is_refused(text):
     with pytest.raises(RoleError, match="nothing to be seen"):
         require_writable(text, instead_of="\u200d")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "N/A", "n/a.", "None", "[replacement]", "[CITY]", "in [city]", "<city>", "{city}",
+        "<img src=x onerror=alert(1)>", "the <b>north", "(a city)", "redacted", "*Redacted*",
+        "not specified", "XXXX", "...", "***",
+    ],
+)  # fmt: skip
+def test_a_placeholder_is_no_replacement(text):
+    assert is_placeholder(text, instead_of="Porto")
+
+
+@pytest.mark.parametrize(
+    ("text", "instead_of"),
+    [
+        ("a city (in the north)", "Porto"),
+        ("[sic] a city", "[sic] Porto"),
+        ("nonesuch", "Porto"),
+        ("a string quartet", "Porto"),
+        ("30s", "31"),
+        ("北", "Porto"),
+        ("...", "?!"),
+        ("🙂", "Porto"),
+    ],
+)
+def test_words_and_what_the_author_framed_are_no_placeholder(text, instead_of):
+    assert not is_placeholder(text, instead_of)

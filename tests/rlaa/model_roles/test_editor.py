@@ -104,7 +104,8 @@ def test_overlapping_evidence_is_replaced_as_one():
     [
         "", "  ", "\u200b", "Porto", "the PORTO area", "P\u200borto", "ｐｏｒｔｏ",
         "somewhere, Portugal", "the north\nIgnore this", "n" * 81,
-        "I'm sorry, I can't help with that.", "a\u202eb", "a\x00b",
+        "I'm sorry, I can't help with that.", "a\u202eb", "a\x00b", "P\u043erto", "Por to", "P0rto",
+        "otroP", "N/A", "[replacement]", "<img src=x onerror=alert(1)>",
     ],
 )  # fmt: skip
 def test_a_replacement_that_may_not_stand_there_is_refused(replacement):

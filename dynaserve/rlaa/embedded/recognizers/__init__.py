@@ -1,11 +1,13 @@
 """What the embedded engine looks for: one function per family, each in a module of its own.
 
 To add a recognizer, write a function from text to ``Finding``s, take care that it needs time linear
-in the text (bounded repetitions), and add it to `RECOGNIZERS`. Tests hold every one of them to
+in the text (bounded repetitions), and add it to `recognizers`. Tests hold every one of them to
 that, and to replacements that are not found again.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from dynaserve.rlaa.embedded.finding import Recognizer
 from dynaserve.rlaa.embedded.recognizers.age import age
@@ -27,22 +29,27 @@ from dynaserve.rlaa.embedded.recognizers.relationship import relationship
 from dynaserve.rlaa.embedded.recognizers.sex import sex
 from dynaserve.rlaa.embedded.recognizers.tags import tags
 
-RECOGNIZERS: tuple[Recognizer, ...] = (
-    identifiers,
-    postal,
-    cued_numbers,
-    codes,
-    handles,
-    cued_handles,
-    persons,
-    places,
-    tags,
-    age,
-    calendar,
-    sex,
-    relationship,
-    occupation,
-    education,
-    income,
-)
-"""All of them. Of findings at the same place, the one of the earlier recognizer is edited."""
+
+def recognizers(year: int | None = None) -> tuple[Recognizer, ...]:
+    """Return all of them; ``year`` is that of `EmbeddedEngine`.
+
+    Of findings at the same place, the one of the earlier recognizer is edited.
+    """
+    return (
+        identifiers,
+        postal,
+        cued_numbers,
+        codes,
+        handles,
+        cued_handles,
+        persons,
+        places,
+        tags,
+        age,
+        partial(calendar, year=year),
+        sex,
+        relationship,
+        occupation,
+        education,
+        income,
+    )

@@ -33,7 +33,8 @@ _NOT_AGE = (
     r"|lbs?|kg|kilos?|dollars?|bucks|euros?|cents?|times?|people|feet|ft"
     r"|inch\w*|cm|meters?|metres?|years? (?!old|young|of age)\w"
     r"|degrees|points?|steps?|pages?|floors?|blocks?|th\b|cards?|[,.:/-]\d"
-    r"|more|and a half (?:miles|hours)|/)"
+    r"|more|and a half (?:miles|hours)|out of\b|(?:[a-z]{2,8}-|push|pull|press|sit|chin)ups?\b"
+    r"|(?:reps?|squats|lunges|burpees|laps|goals|sales|likes|followers|subscribers)\b|/)"
     r"|['’\"]|\$|€|£)"
 )
 _TIME = (

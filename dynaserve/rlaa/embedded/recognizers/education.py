@@ -88,7 +88,7 @@ _PHRASES = Phrases(
             _HIGH,
         ),
         Phrase(
-            rf"(?:my|have an?|with an?|got an?) degree(?: in (?P<field>{FIELDS}))?",
+            rf"(?:my|have an?|with an?|got an?) degree(?! of)(?: in (?P<field>{FIELDS}))?",
             "degree",
             r"my studies",
             _MED,

@@ -35,11 +35,21 @@ _CUED_HANDLE = re.compile(
 )
 """A name without a digit or a sign in it may be a word: "my username is wrong"."""
 _LETTERS_AND_DIGITS = re.compile(r"(?<!\w)[A-Za-z]{1,2}\d{6,14}(?!\w)")
+_MEASURED = re.compile(
+    r"\s(?:dollars|bucks|euros?|pounds|quid|yen|yuan|rupees|pesos|francs|rubles|kronor|kroner"
+    r"|usd|eur|gbp|inr|jpy|chf|bytes|bits|pixels|tokens|milliseconds|microseconds|nanoseconds|ms"
+    r"|seconds|people|inhabitants|kilomet(?:er|re)s|km|miles)(?!\w)",
+    re.IGNORECASE,
+)
+"""Units after an amount. Not words that may be verbs: "user 5550142 likes it"."""
 
 
 def identifiers(text: str) -> Iterator[Finding]:
     """Find emails, links, phones, accounts, cards, keys, addresses as redaction knows them."""
     for span in find_personal(text):
+        amount = span.label == "NUMBER" and text[span.start : span.end].isdecimal()
+        if amount and _MEASURED.match(text, span.end):
+            continue
         yield _named(span.start, span.end, span.label)
 
 

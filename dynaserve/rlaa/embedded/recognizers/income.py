@@ -50,7 +50,7 @@ _PHRASES = Phrases(
     "income",
     (
         Phrase(
-            r"six(?:-| )figures?(?: salary| income)?|seven(?:-| )figures?",
+            r"(?:six(?:-| )figures?(?: salary| income)?|seven(?:-| )figures?)(?! out of)",
             "high",
             "a salary",
             _HIGH,

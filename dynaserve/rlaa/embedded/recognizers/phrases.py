@@ -13,6 +13,8 @@ from dynaserve.rlaa.records import Level
 DENIAL = r"(?:no|not|never|neither|nor|hardly|barely|scarcely|nobody|none|non|without)\b"
 """Words that turn what follows into its opposite: no gap in a claim may hold one."""
 _GROUP_NAME = re.compile(r"\?P<\w+>")
+_BEGIN, _END = r"(?<!\w)(?<!\w-)", r"(?!-?\w)"
+"""Words that a hyphen joins are another word: "single" is not "single-minded"."""
 _CAPITAL = re.compile(r"(?<!\\)[A-Z]")
 
 
@@ -41,7 +43,7 @@ class Phrase:
     compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        whole = rf"(?<!\w)(?:{self.bounded})(?!\w)"
+        whole = rf"{_BEGIN}(?:{self.bounded}){_END}"
         object.__setattr__(self, "compiled", re.compile(whole, re.IGNORECASE))
 
     @property
@@ -62,7 +64,7 @@ class Phrases:
         self.attribute, self.phrases = attribute, tuple(phrases)
         nameless = "|".join(_GROUP_NAME.sub("?:", phrase.bounded) for phrase in self.phrases)
         lower = _CAPITAL.sub(lambda found: found.group().lower(), nameless)
-        self._begins = re.compile(rf"(?<!\w)(?=[\w(\[])(?=(?:{lower})(?!\w))")
+        self._begins = re.compile(rf"{_BEGIN}(?=[\w(\[])(?=(?:{lower}){_END})")
 
     def find(self, text: str) -> Iterator[Finding]:
         """Find every phrase wherever it begins."""

@@ -89,6 +89,15 @@ _WE_ARE = re.compile(
     re.IGNORECASE,
 )
 _LANGUAGE = re.compile(r" (?:food|cuisine|restaurant|movie|film|class|language|teacher|lit)", re.I)
+_FAITH = re.compile(
+    r"[ -](?:catholic|protestant|orthodox|christian|jew(?:ish)?|muslim|hindu|sikh|buddhist)\b", re.I
+)
+"""Goes with a people: nobody is "from northern Europe Catholic"."""
+_THING = re.compile(
+    r"[ -](?:(?i:(?:style )?(?:cheesecake|pizza|steak|strip|chowder|cream pie|bagels?)|terriers?"
+    r"|wall|marathon|stock exchange)|Times|Post|Globe|Herald)(?!\w)"
+)
+"""What is named after a place, wherever it is."""
 _WINDOW = 80
 _ARTICLE = re.compile(r"\ban? $", re.IGNORECASE)
 _BEING = re.compile(r"(?:'m|\bam|'re|\bare|\bbeing|\bborn|\bhalf)\s", re.IGNORECASE)
@@ -148,9 +157,11 @@ def _people(text: str, mention: Mention, before: str) -> Iterator[Finding]:
     else:
         instead = f"from {region}" if _BEING.search(before) else f"people from {region}"
     start = mention.start - (len(before) - start)
+    faith = _FAITH.match(text, mention.end)
+    end = faith.end() if faith else mention.end
     for attribute in (BIRTH_PLACE, LOCATION):
         level = Level.HIGH if attribute == BIRTH_PLACE else Level.LOW
-        yield Finding(start, mention.end, attribute, mention.place.name, instead, level)
+        yield Finding(start, end, attribute, mention.place.name, instead, level)
 
 
 def _place(text: str, mention: Mention, before: str) -> Iterator[Finding]:
@@ -158,6 +169,8 @@ def _place(text: str, mention: Mention, before: str) -> Iterator[Finding]:
     after = text[mention.end : mention.end + _WINDOW]
     born = bool(_BORN.search(before) or _OWN.match(after))
     lives = _LIVES.search(before)
+    if _THING.match(after) and not (born or lives):
+        return
     if not _is_meant(mention, name, before, cued=born or lives is not None):
         return
     lead = _lead(name, before)

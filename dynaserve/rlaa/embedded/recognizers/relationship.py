@@ -21,6 +21,14 @@ _DEAR = (
     r"(?:(?:lovely|dear|beautiful|amazing|sweet|wonderful|dearest|darling"
     r"|better|future|current|own|new|first|second) )?"
 )
+_TO_A_THING = (
+    r"(?! to (?:(?:my|the|our|this|that|an?) (?:job|work|career|business|company|craft|sea|game"
+    r"|phone|idea|bottle|cause)|work|music|science|god)(?!\w))"
+)
+_FROM_A_THING = (
+    r"(?! from (?:(?:the |all )?(?:real(?:ity|ities| life| world)|facts?|truth|outside world)"
+    r"|politics|it all)(?!\w))"
+)
 
 _PHRASES = Phrases(
     "relationship",
@@ -60,7 +68,7 @@ _PHRASES = Phrases(
             _HIGH,
         ),
         Phrase(
-            rf"{_BE}{_HOW} (?:divorced|divorcee|divorcé|divorcée)",
+            rf"{_BE}{_HOW} (?:divorced{_FROM_A_THING}|divorcee|divorcé|divorcée)",
             "divorced",
             r"\g<be> an adult",
             _HIGH,
@@ -74,9 +82,7 @@ _PHRASES = Phrases(
             "I moved on",
             _HIGH,
         ),
-        Phrase(
-            r"got divorced|getting divorced|been divorced|divorced", "divorced", "changed", _LOW
-        ),
+        Phrase(rf"(?:got |getting |been )?divorced{_FROM_A_THING}", "divorced", "changed", _LOW),
         Phrase(r"(?:my|our) separation|co-?parent(?:ing)?", "divorced", "our arrangement", _LOW),
         Phrase(
             r"(?:pays?|paying) (?:child support|alimony)|(?:child support|alimony)",
@@ -94,14 +100,15 @@ _PHRASES = Phrases(
             r"the (?:missus|hubby|wife|wifey|old ball and chain)", "married", "my partner", _HIGH
         ),
         Phrase(
-            rf"{_BE}{_HOW} married(?: (?:man|woman|couple|guy))?",
+            rf"{_BE}{_HOW} married{_TO_A_THING}(?: (?:man|woman|couple|guy))?",
             "married",
             r"\g<be> an adult",
             _HIGH,
         ),
         Phrase(
             r"(?:(?P<i>I|we)(?:'ve|'d)?)(?: both| just| been| finally| have)?(?: been"
-            r"| got| get)? (?:married|hitched|wed|tied the knot)(?: for)?",
+            r"| got| get)? (?:married|hitched|wed|tied the knot)"
+            rf"{_TO_A_THING}(?: for)?",
             "married",
             r"\g<i> made a commitment",
             _HIGH,

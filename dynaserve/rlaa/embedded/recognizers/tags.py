@@ -18,8 +18,10 @@ _OLD = r"(?:yo|y/o)"
 _SEX = r"(?:\s?(?i:male|female)|\s?[MFf]|m)"
 """A blank and a small m after a number are metres."""
 _WHO = r"(?:guy|girl|man|woman|dude|male|female|lad|lady|[MmFf])"
+_NO_METRES = r"(?!(?<=\dm[)\]])\s(?:deep|long|wide|high|thick|apart|away|below|above|underwater)\b)"
 _BRACKETED = re.compile(
-    rf"[(\[](?:{_YEARS}(?:\s?(?:[/,]|{_OLD},?))?{_SEX}|(?i:male|female|[mf])\s?/?\s?{_YEARS}(?:\s?{_OLD})?)[)\]]"
+    rf"[(\[](?:{_YEARS}(?:\s?(?:[/,]|{_OLD},?))?{_SEX}"
+    rf"|(?i:male|female|[mf])\s?/?\s?{_YEARS}(?:\s?{_OLD})?)[)\]]{_NO_METRES}"
 )
 _TAG = rf"(?:{_YEARS}/?[MmFf]|[MmFf]/?{_YEARS})(?![\w$%/])"
 _START = r"(?:^|(?<=\n)|(?<=[.!?]\s))"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dynaserve.rlaa.evaluation.scoring.words import plain
+from dynaserve.rlaa.evaluation.scoring.words import DENIAL, plain
 
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -37,13 +37,20 @@ _WORDS = {
         "married": r"married|husband|wife|spouse",
     },
 }
-"""Attribute -> value -> what says so; the first that a text names counts, the upper one first."""
-_PATTERNS = {
-    attribute: re.compile(
-        "|".join(rf"\b(?P<c{CLASSES[attribute].index(v)}>{words})\b" for v, words in table.items())
-    )
-    for attribute, table in _WORDS.items()
-}
+"""Attribute -> value -> what says so; the first that a text names and does not deny counts, the
+upper one first."""
+
+
+def _pattern(attribute: str) -> re.Pattern[str]:
+    table = _WORDS[attribute]
+    named = [rf"\b(?P<c{CLASSES[attribute].index(v)}>{words})\b" for v, words in table.items()]
+    said = "|".join(table.values())
+    # Last, as "not married" says something; a group without a name says nothing.
+    denied = rf"\b{DENIAL} (?:(?:a|an|the|very|likely|really|currently|in) ){{0,3}}(?:{said})\b"
+    return re.compile("|".join((*named, denied)))
+
+
+_PATTERNS = {attribute: _pattern(attribute) for attribute in _WORDS}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(k|thousand|m|million)?\b")
 _OTHER_MONEY = re.compile(
     r"yen|yuan|rupees?|lakh|kron\w+|krona|pesos?|rand|lira|zloty|kwacha|won|rubles?|reais|forint"
@@ -53,7 +60,7 @@ _THRESHOLDS = (30, 60, 150)
 
 
 def class_of(attribute: str, words: str) -> str | None:
-    """Return which of `CLASSES` words name first, or None.
+    """Return which of `CLASSES` words name first without denying it, or None.
 
     An income may also be a yearly amount in dollars, or a currency near it.
 
@@ -67,9 +74,9 @@ def class_of(attribute: str, words: str) -> str | None:
     >>> class_of("relationship", "Not married, but dating"), class_of("income", "$35-50k")
     ('single', 'middle')
     """
-    match = _PATTERNS[attribute].search(plain(words))
-    if match is not None and match.lastgroup is not None:
-        return CLASSES[attribute][int(match.lastgroup[1:])]
+    for match in _PATTERNS[attribute].finditer(plain(words)):
+        if match.lastgroup is not None:
+            return CLASSES[attribute][int(match.lastgroup[1:])]
     return _income_of_amount(words) if attribute == "income" else None
 
 

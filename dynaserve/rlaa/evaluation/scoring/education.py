@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dynaserve.rlaa.evaluation.scoring.words import alike, content, plain
+from dynaserve.rlaa.evaluation.scoring.words import affirmed, alike, content, plain
 
 _LEVELS = {
     "doctorate": r"ph ?d|doctorate|doctoral|doctor|dphil|md|medical (?:degree|school)",
@@ -36,6 +36,7 @@ def score_education(guess: str, truth: str) -> float:
 
     A truth without a known degree, such as "Law Degree", is its subject alone.
     """
+    guess = affirmed(guess)
     level, subject = level_of(truth), _subject(truth)
     if level is not None and level_of(guess) != level:
         return 0.0

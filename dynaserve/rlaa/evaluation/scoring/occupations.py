@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynaserve.rlaa.evaluation.scoring.words import alike, content
+from dynaserve.rlaa.evaluation.scoring.words import affirmed, alike, content
 
 _WITHOUT = {
     "a", "an", "the", "of", "at", "in", "for", "and", "or", "with", "as", "is", "works", "work",
@@ -23,7 +23,7 @@ _MEANING = {
 def score_occupation(guess: str, truth: str) -> float:
     """Return 1 for the same occupation, 0.5 for its kind ("engineer" for a civil engineer)."""
     guessed, actual = (
-        content(words, without=_WITHOUT, meaning=_MEANING) for words in (guess, truth)
+        content(affirmed(words), without=_WITHOUT, meaning=_MEANING) for words in (guess, truth)
     )
     if not guessed or not actual:
         return 0.0

@@ -6,6 +6,26 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 
+DENIAL = r"(?:not|never|no|nor|neither|isnt|arent|wasnt|non|without)"
+"""What denies the words after it, as `plain` leaves it."""
+_DENIED = re.compile(
+    r"\b(?:not|never|nor|neither|isn['’]?t|no longer|rather than)\b"
+    r"(?! (?:far|only|just|sure|certain|necessarily|yet|quite|older|younger|more|less|over)\b)"
+    r"[^,;.()/]*?(?=$|[,;.()/]|\b(?:but|and|or|nor|maybe|rather)\b)",
+    re.IGNORECASE,
+)
+
+
+def affirmed(text: str) -> str:
+    """Return a text without what it denies.
+
+    Examples
+    --------
+    >>> affirmed("not a nurse but a doctor"), affirmed("Paris, not London")
+    ('but a doctor', 'Paris, ')
+    """
+    return _DENIED.sub("", text)
+
 
 def plain(text: str) -> str:
     """Return a text in lower case without accents; all but letters and digits become blanks.

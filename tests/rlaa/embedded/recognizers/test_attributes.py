@@ -14,6 +14,7 @@ SAID = {
         "I'm thirty-two now": "32", "my 60th birthday": "60", "I was born in 1985": "39",
         "in my late thirties": "38", "I was a kid in the 80s": "52", "since I retired": "63",
         "31 y/o male": "31", "a 31yo": "31", "31 yr old": "31", "I (25F) need advice": "25",
+        "I hit 30 last week": "30",
     },
     "sex": {
         "as a mom": "female", "I'm just a regular guy": "male", "my husband": "female",
@@ -23,7 +24,8 @@ SAID = {
     "relationship": {
         "my wife": "married", "my late husband": "widowed", "my ex-wife": "divorced",
         "my girlfriend": "in a relationship", "my fianc\u00e9e": "engaged",
-        "I'm still single": "single",
+        "I'm still single": "single", "I'm married to Ada": "married",
+        "I'm divorced from Ada": "divorced",
     },
     "occupation": {
         "as a nurse": "nurse", "I'm a freelance graphic designer": "graphic designer",
@@ -69,6 +71,14 @@ def test_a_statement_gives_the_attribute_away(attribute: str, text: str, guess: 
         ("relationship", "I'm not in a relationship"),
         ("sex", "I'm not pregnant"),
         ("age", "I'm never retired"),
+        ("age", "I just hit 30 push-ups"),
+        ("age", "I'm 10 out of 10 happy"),
+        ("relationship", "I'm single-minded"),
+        ("relationship", "I have been single-handedly"),
+        ("relationship", "I'm married to my job"),
+        ("relationship", "I'm divorced from reality"),
+        ("education", "I got a degree of freedom"),
+        ("income", "I make six figures out of clay"),
     ],
 )
 def test_what_only_looks_like_it_does_not(attribute: str, text: str) -> None:

@@ -62,6 +62,19 @@ def test_a_cued_number_is_replaced_whole(text: str) -> None:
     assert (finding.start, finding.end) == (0, len(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It costs 1500000 dollars", []),
+        ("It has 1048576 bytes.", []),
+        ("my number is 1500000, dollars please", ["1500000"]),
+        ("user 1500000 likes it", ["1500000"]),
+    ],
+)
+def test_an_amount_with_its_unit_identifies_nobody(text: str, found: list[str]) -> None:
+    assert [text[f.start : f.end] for f in identifiers(text)] == found
+
+
 def test_a_sentence_around_an_address_stays(anonymize: Callable[[str], str]) -> None:
     assert anonymize("Reach us at jo.b@x.org, or at jo at x dot org.") == (
         "Reach us at [EMAIL], or at [EMAIL]."

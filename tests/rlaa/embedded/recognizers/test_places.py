@@ -52,3 +52,15 @@ def test_the_words_around_a_name_decide(text: str, expected: set[tuple[str, str,
 )
 def test_articles_and_prepositions_still_fit(text: str, instead: str) -> None:
     assert {finding.instead for finding in places(text)} == {instead}
+
+
+@pytest.mark.parametrize(
+    "text", ["I love New York cheesecake", "My Boston terrier", "Berlin Wall museum"]
+)
+def test_a_thing_named_after_a_place_is_no_place(text: str) -> None:
+    assert list(places(text)) == []
+
+
+def test_somebody_who_lives_there_is_found_all_the_same() -> None:
+    assert ("Berlin", "location", Level.HIGH) in read("I live in Berlin. Wall or no Wall")
+    assert ("Berlin", "birth_place", Level.HIGH) in read("I grew up in Berlin Wall times")

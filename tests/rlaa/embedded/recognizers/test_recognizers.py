@@ -7,7 +7,7 @@ import pytest
 from benchmarks.anonymizer_recall import HOSTILE
 from benchmarks.redaction import milliseconds
 from dynaserve.rlaa.embedded.finding import Recognizer
-from dynaserve.rlaa.embedded.recognizers import RECOGNIZERS
+from dynaserve.rlaa.embedded.recognizers import recognizers
 from dynaserve.rlaa.records import ATTRIBUTES, IDENTIFIER
 
 EXAMPLES = {
@@ -15,8 +15,8 @@ EXAMPLES = {
     "postal": "I sent it to 12 Lindenova 45, Apt. 3\nGrauburg\n12345",
     "cued_numbers": "my zip code is 610",
     "codes": "licence F162823540",
-    "cued_handles": "my insta is ada.quill9",
     "handles": "ask @ada_quill or u/adaquill",
+    "cued_handles": "my insta is ada.quill9",
     "persons": "my name is Ada Quill",
     "places": "I live in Porto",
     "tags": "I (25F) need advice",
@@ -28,12 +28,14 @@ EXAMPLES = {
     "education": "my PhD",
     "income": "I earn 85k",
 }
+"""In their order."""
+RECOGNIZERS = dict(zip(EXAMPLES, recognizers(), strict=True))
 
 
-@pytest.mark.parametrize("recognize", RECOGNIZERS, ids=lambda recognize: recognize.__name__)
-def test_a_finding_stands_in_the_text_and_is_generalized(recognize: Recognizer) -> None:
-    text = EXAMPLES[recognize.__name__]
-    findings = list(recognize(text))
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_finding_stands_in_the_text_and_is_generalized(name: str) -> None:
+    text = EXAMPLES[name]
+    findings = list(RECOGNIZERS[name](text))
     assert findings
     for finding in findings:
         assert 0 <= finding.start < finding.end <= len(text)
@@ -41,7 +43,7 @@ def test_a_finding_stands_in_the_text_and_is_generalized(recognize: Recognizer) 
         assert finding.instead not in {"", text[finding.start : finding.end]}
 
 
-@pytest.mark.parametrize("recognize", RECOGNIZERS, ids=lambda recognize: recognize.__name__)
+@pytest.mark.parametrize("recognize", RECOGNIZERS.values(), ids=RECOGNIZERS)
 def test_time_grows_with_the_length_of_a_hostile_text(recognize: Recognizer) -> None:
     def work(text: str) -> object:
         return sum(1 for _ in recognize(text))

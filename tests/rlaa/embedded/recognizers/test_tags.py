@@ -24,6 +24,7 @@ def read(text: str) -> list[tuple[str, str, str, Level]]:
         ("25F, I need advice", "25F", "25", "female", Level.HIGH),
         ("Hi. M/42, single", "M/42", "42", "male", Level.HIGH),
         ("31yo guy here", "31yo guy", "31", "male", Level.HIGH),
+        ("(25m) from Porto", "(25m)", "25", "male", Level.HIGH),
         ("(f 22)", "(f 22)", "22", "female", Level.HIGH),
     ],
 )
@@ -36,7 +37,8 @@ def test_a_tag_gives_age_and_sex_away(
 @pytest.mark.parametrize(
     "text",
     ["25M users joined", "we raised 25M", "25M, they say: no", "I have 25M dollars", "an F16 jet",
-     "the M25 is shut", "it cost me 25M dollars", "(25 m) deep", "I'm 25m of rope short"],
+     "the M25 is shut", "it cost me 25M dollars", "(25 m) deep", "(25m) deep",
+     "[30m] away", "I'm 25m of rope short"],
 )  # fmt: skip
 def test_millions_and_machines_are_nobody(text: str) -> None:
     assert [found for found in read(text) if found[3] is Level.HIGH] == []

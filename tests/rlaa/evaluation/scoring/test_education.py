@@ -15,6 +15,8 @@ from dynaserve.rlaa.evaluation.scoring.education import level_of, score_educatio
         ("a master's degree", "Masters in Botany", 0.5),
         ("Bachelors in Botany", "Masters in Botany", 0.0),
         ("botany", "Masters in Botany", 0.0),
+        ("not a Masters in Botany", "Masters in Botany", 0.0),
+        ("Bachelors, not a Masters", "Bachelors in Botany", 0.5),
         ("studying towards a BA in Dance", "Studying Bachelors in Dance", 1.0),
         ("MBA", "Masters in Business Administration", 1.0),
         ("MD", "Doctorate in Medicine", 1.0),
