@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_KNOWN, _GUESSED = 2, 6
+_KNOWN, _GUESSED = 2, 3
 """So many tokens that stood together before promise so many more."""
 
 
@@ -23,7 +23,7 @@ class Lookup:
     Examples
     --------
     >>> Lookup([7, 8, 9, 5, 7, 8]).guess()
-    [9, 5, 7, 8]
+    [9, 5, 7]
     """
 
     def __init__(self, tokens: Iterable[int]) -> None:

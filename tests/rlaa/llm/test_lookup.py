@@ -11,7 +11,7 @@ def test_new_words_promise_nothing() -> None:
 def test_what_followed_before_is_guessed_again() -> None:
     lookup = Lookup([1, 2, 3, 4, 5, 6, 7, 8, 9, 1])
     lookup.add(2)
-    assert lookup.guess() == [3, 4, 5, 6, 7, 8]
+    assert lookup.guess() == [3, 4, 5]
 
 
 def test_the_latest_place_counts() -> None:
