@@ -72,8 +72,20 @@ def search(pattern: re.Pattern[str]) -> Callable[[str], object]:
 
 
 SEARCHED = {
-    "contact": ("WITH_SIGN", "SPELLED", "URL", "ADDRESS", "GERMAN_STREET", "PO_BOX", "UK_POSTCODE"),
-    "numbers": ("RUN", "IPV4", "COLONS", "IBAN"),
+    "mail": ("WITH_SIGN", "SPELLED"),
+    "contact": (
+        "URL",
+        "OWN_SITE",
+        "HOSTED",
+        "ADDRESS",
+        "GERMAN_STREET",
+        "GERMAN_PLACE",
+        "PO_BOX",
+        "UK_POSTCODE",
+        "UK_POSTCODE_LOWER",
+    ),
+    "impersonal": ("IMPERSONAL",),
+    "numbers": ("RUN", "IPV4", "COLONS", "MAC", "IBAN"),
     "secrets": ("TOKEN", "PHRASE", "CUE"),
 }
 """The patterns searched for in whole texts; the others see a piece that one of these found."""

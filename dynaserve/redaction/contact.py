@@ -17,6 +17,18 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 
+_OWN_SITE = re.compile(
+    r"(?i:\b(?:my|our)\s(?:[a-z]{2,20}\s)?(?:(?:web)?site|web\s?page|home\s?page|blog|page|portfolio"
+    r"|domain|shop|store)(?:\s(?:is(?:\sat)?|at|here|on))?(?:\s?[:,]?\s|\s\())"
+    r"(?P<domain>(?:[A-Za-z0-9-]{1,63}\.){1,3}[a-z]{2,12})(?![\w-])"
+)
+_HOSTED = re.compile(
+    r"(?<![\w@./-])(?P<domain>[\w-]{2,40}\.(?:blogspot\.[a-z]{2,3}(?:\.[a-z]{2})?|wordpress\.com"
+    r"|git(?:hub|lab)\.io|tumblr\.com|wixsite\.com|weebly\.com|substack\.com|carrd\.co|bandcamp\.com"
+    r"|netlify\.app|vercel\.app|livejournal\.com|neocities\.org|squarespace\.com))(?![\w-])",
+    re.IGNORECASE,
+)
+"""Names at hosts that give each of their users one."""
 _STREET_TYPE = (
     r"(?:street|st|avenue|ave|lane|ln|road|rd|drive|dr|court|ct|boulevard|blvd|way|place|pl"
     r"|terrace|square|sq|highway|hwy|parkway|pkwy|close|crescent|row|mews|circle|trail|loop)"
@@ -76,12 +88,14 @@ _UK_POSTCODE_LOWER = re.compile(
 
 
 def urls(text: str) -> Iterator[Span]:
-    """Find links, without the punctuation after them."""
-    if "/" not in text and "www." not in text.lower():
-        return
-    for match in _URL.finditer(text):
-        link = match.group().rstrip(".,;:!?)]}'")
-        yield Span(match.start(), match.start() + len(link), "URL")
+    """Find links, without the punctuation after them, and bare domains that are somebody's own."""
+    if "/" in text or "www." in text.lower():
+        for match in _URL.finditer(text):
+            link = match.group().rstrip(".,;:!?)]}'")
+            yield Span(match.start(), match.start() + len(link), "URL")
+    if "." in text:
+        for match in (*_OWN_SITE.finditer(text), *_HOSTED.finditer(text)):
+            yield Span(match.start("domain"), match.end("domain"), "URL")
 
 
 def addresses(text: str) -> Iterator[Span]:

@@ -115,3 +115,25 @@ def test_what_is_counted_has_no_house_number(text: str) -> None:
 )
 def test_streets_are_not_taken_for_counts(address: str) -> None:
     assert found(addresses, f"I live at {address}") == [address]
+
+
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("my site is adaquill.com", "adaquill.com"),
+        ("Visit our web page: quill-and-sons.co.uk, do", "quill-and-sons.co.uk"),
+        ("my personal blog (adaquill.io) has more", "adaquill.io"),
+        ("see adaquill.blogspot.com or so", "adaquill.blogspot.com"),
+        ("code at AdaQuill.github.io.", "AdaQuill.github.io"),
+    ],
+)
+def test_a_bare_domain_of_ones_own_is_a_link(text: str, domain: str) -> None:
+    assert found(urls, text) == [domain]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I use booking.com and node.js.", "My page is down.It broke", "main.py", "github.io is nice"],
+)
+def test_other_domains_are_not(text: str) -> None:
+    assert found(urls, text) == []
