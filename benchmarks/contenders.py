@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks import peers
+from benchmarks import formulas
 from dynaserve import _core
 
 Logits = NDArray[np.float32]
@@ -62,7 +62,7 @@ def random_batches(rows: int, classes: int) -> list[Logits]:
 
 def _dynanoise(logits: Logits) -> Call:
     row_keys = np.random.default_rng(1).integers(2**32, size=(len(logits), 4), dtype=np.uint32)
-    noise = (peers.BASE_VARIANCE, peers.SENSITIVITY_SCALE, peers.TEMPERATURE)
+    noise = (formulas.BASE_VARIANCE, formulas.SENSITIVITY_SCALE, formulas.TEMPERATURE)
     return _core.dynanoise, (logits, row_keys, *noise)
 
 
@@ -78,7 +78,7 @@ def _softmax(logits: Logits) -> Call:
 
 
 def _eager_torch(logits: Logits) -> Call:
-    return peers.eager_torch, (torch.from_numpy(logits),)
+    return formulas.eager_torch, (torch.from_numpy(logits),)
 
 
 def _torch_compile(logits: Logits) -> Call:
@@ -93,11 +93,11 @@ def _compiled() -> Callable[..., Any]:
         "fallback_random": True,
         "cpp_cache_precompile_headers": False,
     }
-    return torch.compile(peers.eager_torch, dynamic=False, options=options)
+    return torch.compile(formulas.eager_torch, dynamic=False, options=options)
 
 
 def _plain_numpy(logits: Logits) -> Call:
-    return peers.plain_numpy, (logits, np.random.default_rng(2))
+    return formulas.plain_numpy, (logits, np.random.default_rng(2))
 
 
 def _art(postprocessor: str, logits: Logits) -> Call:

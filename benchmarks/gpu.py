@@ -28,14 +28,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import peers
+from benchmarks import formulas
 from dynaserve.defenses.dynanoise.reference import dynanoise_reference, sensitivity_reference
 from dynaserve.defenses.gpu import DeviceRows
 from dynaserve.defenses.rank_template.reference import rank_template_reference
 
 SIZES = ((1, 10), (64, 10), (64, 1000), (1024, 1000), (4096, 32000), (16, 128256))
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-NOISE = (peers.BASE_VARIANCE, peers.SENSITIVITY_SCALE, peers.TEMPERATURE)
+NOISE = (formulas.BASE_VARIANCE, formulas.SENSITIVITY_SCALE, formulas.TEMPERATURE)
 BOUND = 2e-6
 COMPARED_ROWS = 4
 _RANKS = (0.5, 0.2, 0.1)
@@ -144,7 +144,7 @@ def contenders(rows: int, classes: int, device: str = "cuda") -> dict[str, Call]
     keys = torch.randint(2**31, (rows, 4), dtype=torch.int32, device=device)
     parameters = template(classes, device)
     out = torch.empty_like(logits)
-    compiled = torch.compile(peers.eager_torch, dynamic=False)
+    compiled = torch.compile(formulas.eager_torch, dynamic=False)
 
     def launched() -> None:
         with mock.patch.object(DeviceRows, "refuse", new=look_away):
@@ -156,7 +156,7 @@ def contenders(rows: int, classes: int, device: str = "cuda") -> dict[str, Call]
         "dynanoise": lambda: dynanoise.dynanoise(logits, keys, *NOISE),
         "launched": launched,
         "rank_template": lambda: rank_template.rank_template(logits, *parameters),
-        "eager": lambda: peers.eager_torch(logits),
+        "eager": lambda: formulas.eager_torch(logits),
         "torch.compile": lambda: compiled(logits),
     }
 
@@ -180,7 +180,7 @@ def table(timings: list[Timing], card: str) -> Table:
     """Return microseconds and bandwidth for people."""
     result = Table(
         title=f"{card}, float32: µs per call (GB/s)",
-        caption="eager, torch.compile: the formula of benchmarks/peers.py",
+        caption="eager, torch.compile: the formula of benchmarks/formulas.py",
     )
     result.add_column("rows x\nclasses")
     for name in timings[0].milliseconds:

@@ -55,7 +55,7 @@ COMPARISONS = [
     Comparison(
         "Time per call, one thread each, float32",
         "softmax: torch.softmax alone. eager torch, torch.compile, numpy: the formula of "
-        "dynanoise without a kernel (benchmarks/peers.py).",
+        "dynanoise without a kernel (benchmarks/formulas.py).",
         [
             Ratio("dynanoise / softmax", "dynanoise", "softmax"),
             Ratio("rank_template / softmax", "rank_template", "softmax"),

@@ -18,7 +18,7 @@ struct Kernels {
     const char* name;
     std::ptrdiff_t (*dynanoise)(const Rows&, const std::uint32_t* row_keys,
                                 const DynaNoiseParameters&, std::ptrdiff_t begin,
-                                std::ptrdiff_t end, float* out);
+                                std::ptrdiff_t end, float* out, std::ptrdiff_t& moved);
     std::ptrdiff_t (*sensitivity)(const Rows&, std::ptrdiff_t begin, std::ptrdiff_t end,
                                   float* staged_row, float* out);
     std::ptrdiff_t (*rank_template)(const Rows&, const RankTemplateParameters&,

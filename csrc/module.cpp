@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <system_error>
 #include <thread>
 
@@ -83,6 +84,10 @@ std::vector<ptrdiff_t> shape_of(const py::array& logits, ptrdiff_t axes) {
     return {logits.shape(), logits.shape() + axes};
 }
 
+// Labels that preserve_top1 gave back in all calls so far. It lives here and not beside the
+// kernels, whose files are compiled for processors that may be wider than this one.
+std::atomic<std::int64_t> labels_kept{0};
+
 py::array_t<float> dynanoise(const py::object& logits_, const py::object& row_keys,
                              const py::object& base_variance, const py::object& sensitivity_scale,
                              const py::object& temperature, const py::object& preserve_top1,
@@ -99,11 +104,17 @@ py::array_t<float> dynanoise(const py::object& logits_, const py::object& row_ke
     const std::uint32_t* key = keys.data();
     float* p = out.mutable_data();
     const ptrdiff_t shares = shares_of(rows, threads);
+    std::atomic<ptrdiff_t> moved_in_all{0};
     const ptrdiff_t stopped =
         for_rows(rows, shares, [&](ptrdiff_t, ptrdiff_t begin, ptrdiff_t end) {
-            return active_kernels().dynanoise(rows, key, parameters, begin, end, p);
+            ptrdiff_t moved = 0;
+            const ptrdiff_t at =
+                active_kernels().dynanoise(rows, key, parameters, begin, end, p, moved);
+            moved_in_all.fetch_add(moved, std::memory_order_relaxed);
+            return at;
         });
     if (stopped < rows.count) refuse_row(logits, rows, stopped);
+    labels_kept.fetch_add(moved_in_all.load(std::memory_order_relaxed), std::memory_order_relaxed);
     return out;
 }
 
@@ -254,6 +265,7 @@ PYBIND11_MODULE(_core, module) {
            "preserve_top1=False, *, threads=1)",
            &dynanoise, "logits"_a, "row_keys"_a, "base_variance"_a, "sensitivity_scale"_a,
            "temperature"_a, "preserve_top1"_a = false, py::kw_only(), "threads"_a = 1);
+    module.def("labels_kept", [] { return labels_kept.load(std::memory_order_relaxed); });
     define(module, "sensitivity", "sensitivity(logits, *, threads=1)", &sensitivity, "logits"_a,
            py::kw_only(), "threads"_a = 1);
     define(module, "rank_template",

@@ -1,4 +1,6 @@
-"""The compiled core: pure functions of numbers, no policy. Source: ``csrc/module.cpp``.
+"""The compiled core: functions of numbers, no policy. Source: ``csrc/module.cpp``.
+
+They are pure but for one count, `labels_kept`.
 
 Logits are numpy arrays (..., k), k >= 2, of float16, float32 or float64 in native byte order,
 with any strides, read-only too; n is the number of rows. A row must be finite except for -inf,
@@ -36,6 +38,14 @@ def dynanoise(
     ``row_keys`` is (n, 4), columns k0, k1, c2, c3 of the Philox counter. The formulas are in
     ``dynaserve.defenses.dynanoise.reference``; the result agrees with it to 2e-6 for logits up to
     1e4 in size while s / T <= 10. Beyond, what is added grows and float32 rounds it in proportion.
+    """
+
+def labels_kept() -> int:
+    """Return how many rows of all calls so far got their label back by ``preserve_top1``.
+
+    Counted are the rows where the noise had moved it, over all threads of this process. A call
+    that raised counts nothing. The count is for many calls at once: around a single one it would
+    tell what its noise did, and so must stay inside the process.
     """
 
 def sensitivity(logits: NDArray[Any], *, threads: int = 1) -> NDArray[np.float32]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dynaserve.serving.anonymizer import anonymizer_service
-from dynaserve.serving.images import DynaServeImage
+from dynaserve.serving.images import in_container
 
-Anonymizer = anonymizer_service(
-    image=DynaServeImage().python_packages("dynaserve[anonymize]"),
-    envs=[{"name": "BENTOML_HOST", "value": "0.0.0.0"}],  # noqa: S104 - inside its container only
-)
+Anonymizer = anonymizer_service(**in_container("dynaserve[anonymize]"))

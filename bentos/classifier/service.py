@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dynaserve.serving.classifier import classifier_service
-from dynaserve.serving.images import DynaServeImage
+from dynaserve.serving.images import in_container
 
-Classifier = classifier_service(
-    image=DynaServeImage(),
-    envs=[{"name": "BENTOML_HOST", "value": "0.0.0.0"}],  # noqa: S104 - inside its container only
-)
+Classifier = classifier_service(**in_container())

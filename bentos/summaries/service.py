@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dynaserve.serving.images import DynaServeImage
+from dynaserve.serving.images import in_container
 from dynaserve.serving.summaries import summaries_service
 
-Summaries = summaries_service(
-    image=DynaServeImage().python_packages("dynaserve[canary]"),
-    envs=[{"name": "BENTOML_HOST", "value": "0.0.0.0"}],  # noqa: S104 - inside its container only
-)
+Summaries = summaries_service(**in_container("dynaserve[canary]"))

@@ -263,11 +263,13 @@ struct DynaNoiseKernel {
         return j;
     }
 
-    // Gives the largest probability back to class `top1`, with a strict gap to every other. False
-    // if there is no such class: another thread wrote to the logits while they were read.
-    static bool keep_top1(float* p, std::ptrdiff_t k, std::ptrdiff_t top1) {
+    // Gives the largest probability back to class `top1`, with a strict gap to every other, and
+    // counts in `moved` if another had it. False if there is no such class: another thread wrote
+    // to the logits while they were read.
+    static bool keep_top1(float* p, std::ptrdiff_t k, std::ptrdiff_t top1, std::ptrdiff_t& moved) {
         const std::ptrdiff_t noisy = first_equal(p, k, maximum(p, k));
         if (top1 == k || noisy == k) return false;
+        moved += noisy != top1;
         const float largest = p[noisy];
         p[noisy] = p[top1];
         const float raised = std::nextafterf(largest, 2.0f);
@@ -279,16 +281,18 @@ struct DynaNoiseKernel {
 
     static bool bad(double z) { return !(z > 0); }
 
+    // `moved` grows by the rows whose label the noise had moved and preserve_top1 gave back.
     static std::ptrdiff_t run(const Rows& rows, const std::uint32_t* row_keys,
                               const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
-                              std::ptrdiff_t end, float* out) {
-        return rows.classes <= few_classes ? run_groups(rows, row_keys, parameters, begin, end, out)
-                                           : run_rows(rows, row_keys, parameters, begin, end, out);
+                              std::ptrdiff_t end, float* out, std::ptrdiff_t& moved) {
+        return rows.classes <= few_classes
+                   ? run_groups(rows, row_keys, parameters, begin, end, out, moved)
+                   : run_rows(rows, row_keys, parameters, begin, end, out, moved);
     }
 
     static std::ptrdiff_t run_groups(const Rows& rows, const std::uint32_t* row_keys,
                                      const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
-                                     std::ptrdiff_t end, float* out) {
+                                     std::ptrdiff_t end, float* out, std::ptrdiff_t& moved) {
         const std::ptrdiff_t k = rows.classes;
         Group group;
         for (std::ptrdiff_t first = begin; first < end; first += lanes) {
@@ -308,7 +312,9 @@ struct DynaNoiseKernel {
             for (int i = 0; i < n; ++i) {
                 float* p = out + (first + i) * k;
                 std::memcpy(p, group.row(i), sizeof(float) * k);
-                if (parameters.preserve_top1 && !keep_top1(p, k, top1[i])) return first + i;
+                if (parameters.preserve_top1 && !keep_top1(p, k, top1[i], moved)) {
+                    return first + i;
+                }
             }
         }
         return end;
@@ -324,7 +330,7 @@ struct DynaNoiseKernel {
 
     static std::ptrdiff_t run_rows(const Rows& rows, const std::uint32_t* row_keys,
                                    const DynaNoiseParameters& parameters, std::ptrdiff_t begin,
-                                   std::ptrdiff_t end, float* out) {
+                                   std::ptrdiff_t end, float* out, std::ptrdiff_t& moved) {
         const std::ptrdiff_t k = rows.classes;
         for (std::ptrdiff_t i = begin; i < end; ++i) {
             float* p = out + i * k;
@@ -333,7 +339,7 @@ struct DynaNoiseKernel {
             if (bad(row.z)) return i;
             const std::ptrdiff_t top1 = parameters.preserve_top1 ? first_equal(x, k, row.m) : 0;
             noisy_softmax(x, k, noise_of(row, row_keys + 4 * i, parameters), p);
-            if (parameters.preserve_top1 && !keep_top1(p, k, top1)) return i;
+            if (parameters.preserve_top1 && !keep_top1(p, k, top1, moved)) return i;
         }
         return end;
     }

@@ -12,9 +12,12 @@ import typer
 from dynaserve.cli import (
     anonymize,
     audit,
+    bento,
+    bulk,
     calibrate,
     canary,
     info,
+    keys,
     reproduce_canarybench,
     reproduce_dynanoise,
     reproduce_rlaa,
@@ -36,6 +39,9 @@ app.command(epilog=audit.EPILOG)(audit.audit)
 app.command(epilog=tune.EPILOG)(tune.tune)
 app.command(epilog=anonymize.EPILOG)(anonymize.anonymize)
 app.add_typer(canary.app)
+app.add_typer(keys.app)
+app.add_typer(bento.app)
+app.add_typer(bulk.app)
 app.command(epilog=info.EPILOG)(info.info)
 
 reproduce = typer.Typer(

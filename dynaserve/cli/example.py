@@ -26,8 +26,10 @@ def example_inputs(model: Model, *, is_embedded: bool) -> list[Any]:
     return [row.tolist()]
 
 
-def curl_line(url: str, inputs: list[Any]) -> str:
+def curl_line(url: str, inputs: list[Any], *, with_key: bool = False) -> str:
     """Return a shell line that sends ``inputs``; a long body goes through a file.
+
+    With ``with_key`` it sends the API key that the variable ``DYNASERVE_API_KEY`` holds.
 
     The file is ``example.json`` in the state directory; where there can be none, the line is long.
     """
@@ -37,5 +39,7 @@ def curl_line(url: str, inputs: list[Any]) -> str:
             path = state_directory() / "example.json"
             replace_file(path, body.encode(), mode=0o600)
             body = f"@{path}"
-    header = "content-type: application/json"
-    return f"curl -s {url}/predict -H '{header}' -d {shlex.quote(body)}"
+    headers = "-H 'content-type: application/json'"
+    if with_key:
+        headers += ' -H "x-api-key: $DYNASERVE_API_KEY"'
+    return f"curl -s {url}/predict {headers} -d {shlex.quote(body)}"

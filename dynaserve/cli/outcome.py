@@ -30,20 +30,27 @@ class ExitCode(IntEnum):
 
 
 class UsageError(Exception):
-    """What the user gave cannot be used; the message says what would be right."""
+    """What the user gave cannot be used; each of ``problems`` says what would be right."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 @contextmanager
 def user_input() -> Iterator[None]:
-    """Turn what goes wrong inside into a ``UsageError``: bad values, files, missing extras."""
+    """Turn what goes wrong inside into a ``UsageError``: bad values, files, missing extras.
+
+    An error that has ``problems`` is several.
+    """
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(*getattr(error, "problems", (str(error),))) from error
 
 
 def reporting(command: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a command: errors become one line on stderr and an exit code."""
+    """Decorate a command: each error becomes one line on stderr, and all an exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -54,15 +61,15 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
         except Exception as error:
             if os.environ.get(DEBUG):
                 raise
-            typer.echo(_line(error), err=True)
+            typer.echo(_lines(error), err=True)
             usage = isinstance(error, UsageError)
             raise typer.Exit(ExitCode.USAGE if usage else ExitCode.INTERNAL) from None
 
     return run
 
 
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split())
+def _lines(error: Exception) -> str:
     if isinstance(error, UsageError):
-        return f"error: {text}"
+        return "\n".join(f"error: {' '.join(problem.split())}" for problem in error.problems)
+    text = " ".join(str(error).split())
     return f"internal error: {type(error).__name__}: {text} (set {DEBUG}=1 for the traceback)"

@@ -10,16 +10,18 @@ import json
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from dynaserve.cli.outcome import reporting, user_input
+from dynaserve.cli.settings_flags import with_flags
+from dynaserve.serving.settings import ServeSettings, SettingsError
 
 if TYPE_CHECKING:
     from dynaserve.defenses import Defense
     from dynaserve.serving.models import Model
-    from dynaserve.serving.settings import ServeSettings
 
 EPILOG = "Example: dynaserve serve model.onnx --defense defense.toml --port 8080"
 
@@ -32,86 +34,87 @@ _ADVICE_EMBEDDED = (
     "dynanoise needs no data. This model has held-out rows: --defense rank-template protects "
     "better, and costs no accuracy but confidence per input"
 )
-_NO_ACCESS_CONTROL = (
-    "warning: {host} can be reached from other machines and there is no access control yet; "
-    "anyone who reaches it may ask without limit"
+_NO_KEYS = (
+    "{host} can be reached from other machines, which are answered with API keys only; make one "
+    "with: dynaserve keys create NAME"
 )
+T = TypeVar("T")
 
 
 @reporting
+@with_flags(ServeSettings, "source")
 def serve(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            envvar="DYNASERVE_SOURCE",
-            help="A .skops, .onnx, .pt2, .pt, .joblib or .pkl file, or a BentoML tag such as "
-            "name:latest. Without it: a small digits classifier, trained at first start.",
-        ),
-    ] = None,
+    given: dict[str, Any],
     *,
-    defense: Annotated[
-        str,
-        typer.Option(
-            envvar="DYNASERVE_DEFENSE",
-            help="dynanoise, dynanoise-paper, rank-template, none, or a FILE.toml.",
-        ),
-    ] = "dynanoise",
-    undefended: Annotated[
-        bool,
-        typer.Option(
-            "--undefended",
-            envvar="DYNASERVE_UNDEFENDED",
-            help="Confirm --defense none, or noise of variance 0.",
-        ),
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what would be served, or all that is wrong; exit.")
     ] = False,
-    trust_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pickle",
-            envvar="DYNASERVE_TRUST_PICKLE",
-            help="Load files that can run code; only your own ones.",
-        ),
-    ] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 3000,
-    workers: Annotated[
-        int, typer.Option(min=1, envvar="DYNASERVE_WORKERS", help="Server processes.")
-    ] = 1,
-    max_rows: Annotated[
-        int, typer.Option(min=1, envvar="DYNASERVE_MAX_ROWS", help="Most rows in one request.")
-    ] = 1024,
-    max_bytes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            envvar="DYNASERVE_MAX_BYTES",
-            help="Largest request body. Without it: 32 bytes for each number of --max-rows rows.",
-        ),
-    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what is served as one JSON object.")
     ] = False,
 ) -> None:
-    """Serve a classifier behind a membership-inference defense."""
+    """Serve a classifier behind a membership-inference defense.
+
+    A setting is a flag, else the variable in brackets, else a key of the --config file.
+    """
     with user_input():
         from dynaserve.cli.address import require_free  # noqa: PLC0415 - only this command
-        from dynaserve.serving.settings import ServeSettings  # noqa: PLC0415
 
-        settings = ServeSettings(
-            source=source,
-            defense=defense,
-            trust_pickle=trust_pickle,
-            undefended=undefended,
-            max_rows=max_rows,
-            max_bytes=max_bytes,
-            workers=workers,
-        )
-        require_free(host, port)
-        model, chosen = _load(settings)
-    facts = _facts(settings, model, chosen, host, port)
+        settings = ServeSettings.load(given)
+        if not check:
+            require_free(settings.host, settings.port)
+        model, chosen = _require_all(settings)
+    facts = _facts(settings, model, chosen)
     typer.echo(json.dumps(facts) if as_json else _prose(facts))
     sys.stdout.flush()
-    become_server(settings, host, port)
+    if not check:
+        become_server(settings)
+
+
+def _require_all(settings: ServeSettings) -> tuple[Model, Defense]:
+    """Return model and defense; raise all that stands in the way of serving them.
+
+    Raises
+    ------
+    SettingsError
+        Its problems are those of the model or defense, of access and of telemetry.
+    """
+    problems: list[str] = []
+
+    def tried(step: Callable[[ServeSettings], T]) -> T | None:
+        try:
+            return step(settings)
+        except SettingsError as error:
+            problems.extend(error.problems)
+        except (ValueError, OSError, ImportError) as error:
+            problems.append(str(error))
+        return None
+
+    loaded = tried(_load)
+    tried(_require_access)
+    tried(_require_telemetry)
+    if loaded is None or problems:
+        raise SettingsError(*problems)
+    return loaded
+
+
+def _require_access(settings: ServeSettings) -> None:
+    """Refuse keys that cannot be read, and a service that others reach without any."""
+    from dynaserve.cli.address import is_loopback  # noqa: PLC0415 - only this command
+    from dynaserve.serving.access.gate import Gate  # noqa: PLC0415 - BentoML
+    from dynaserve.serving.front import NOTHING, access_of  # noqa: PLC0415 - BentoML
+
+    access = access_of(settings)
+    Gate(NOTHING, access)  # which refuses what cannot be used
+    if access.key_file is None and not is_loopback(settings.host):
+        raise SettingsError(_NO_KEYS.format(host=settings.host))
+
+
+def _require_telemetry(settings: ServeSettings) -> None:
+    """Refuse spans that cannot be sent."""
+    from dynaserve.serving.telemetry import Observer  # noqa: PLC0415 - prometheus_client
+
+    Observer(settings, "dynaserve-classifier").close()
 
 
 def _load(settings: ServeSettings) -> tuple[Model, Defense]:
@@ -132,19 +135,20 @@ def _load(settings: ServeSettings) -> tuple[Model, Defense]:
     return model, chosen
 
 
-def _facts(
-    settings: ServeSettings, model: Model, chosen: Defense, host: str, port: int
-) -> dict[str, Any]:
+def _facts(settings: ServeSettings, model: Model, chosen: Defense) -> dict[str, Any]:
     """Return what is served, JSON-able; the key itself is not among it."""
     from dynaserve import _core  # noqa: PLC0415 - compiled
-    from dynaserve.cli.address import is_loopback, url_of  # noqa: PLC0415
+    from dynaserve.cli.address import url_of  # noqa: PLC0415
     from dynaserve.cli.example import curl_line, example_inputs  # noqa: PLC0415
     from dynaserve.defenses import NoiseKey  # noqa: PLC0415
+    from dynaserve.serving.front import access_of  # noqa: PLC0415 - BentoML
+    from dynaserve.serving.inference.described import name_of  # noqa: PLC0415
 
     keyed = getattr(getattr(chosen, "config", None), "noise", None) == "keyed"
     is_embedded = settings.source is None
     advice = _ADVICE_EMBEDDED if is_embedded else _ADVICE
-    url = url_of(host, port)
+    url = url_of(settings.host, settings.port)
+    keys = access_of(settings).key_file
     return {
         "model": model.name,
         "version": model.version,
@@ -156,9 +160,12 @@ def _facts(
         "key": NoiseKey.source() if keyed else None,
         "isa": _core.isa(),
         "workers": settings.workers,
-        "warning": None if is_loopback(host) else _NO_ACCESS_CONTROL.format(host=host),
+        "access": f"API keys in {keys}" if keys else "this machine only, without API keys",
         "url": url,
-        "curl": curl_line(url, example_inputs(model, is_embedded=is_embedded)),
+        "inference": f"{url}/v2/models/{settings.name or name_of(model.name)}/infer",
+        "curl": curl_line(
+            url, example_inputs(model, is_embedded=is_embedded), with_key=keys is not None
+        ),
     }
 
 
@@ -173,15 +180,17 @@ def _prose(facts: dict[str, Any]) -> str:
         f"         {facts['advice']}" if facts["advice"] else None,
         f"key      {facts['key']}" if facts["key"] else None,
         f"core     {facts['isa']}",
-        f"url      {facts['url']}",
-        facts["warning"],
+        f"access   {facts['access']}",
+        f"url      {facts['url']}/predict",
+        f"         {facts['inference']}",
         f"\nTry it:\n\n{facts['curl']}\n",
     ]
     return "\n".join(line for line in lines if line)
 
 
-def become_server(settings: ServeSettings, host: str, port: int) -> NoReturn:
+def become_server(settings: ServeSettings) -> NoReturn:
     """Replace this process by BentoML's server, so that signals reach it directly."""
     environment = os.environ | settings.to_environment() | {"BENTOML_DO_NOT_TRACK": "True"}
-    arguments = ["-m", "bentoml", "serve", _SERVICE, "--host", host, "--port", str(port)]
+    address = ["--host", settings.host, "--port", str(settings.port)]
+    arguments = ["-m", "bentoml", "serve", _SERVICE, *address]
     os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - no shell

@@ -24,7 +24,8 @@ from bentoml._internal.utils.uri import join_paths
 from bentoml.exceptions import BentoMLConfigException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
 
 from dynaserve.rlaa.llm.cancellation import cancellable
 from dynaserve.rlaa.records import Result
@@ -41,17 +42,17 @@ from dynaserve.serving.anonymizers import Runs, make_anonymizers, prepare
 from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.proposals import proposals
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refusals import failure, gone, refusal
+from dynaserve.serving.requests import LaterError, RefusedError
 from dynaserve.serving.review import page
 from dynaserve.serving.settings import AnonymizerSettings, SettingsError
-from dynaserve.serving.stoppable import GoneError, LaterError, Workbench
-from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST, SupervisedService
+from dynaserve.serving.stoppable import GoneError, Workbench
+from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.texts import Asked, read_items, read_text
+from dynaserve.serving.visit import visit_of
 
-AT_ONCE = 256
-"""Connections of one worker; the queue has a bound of its own, and says when to come back."""
 GRACE_SECONDS = 30
-"""How much later than we do BentoML gives up on a request: only if we did not."""
+"""How much later than the model's the time of a request is over: only if that one failed."""
 LOADING_SECONDS = 2
 """After which it makes sense to ask again whether a model is loaded."""
 OUTAGE_SECONDS = 10
@@ -159,25 +160,28 @@ class AnonymizerService(SupervisedService):
         """Read a request, have it worked on, and return code and body of what comes of it."""
         # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
         try:
-            body = await request.body(self.settings.max_bytes, self.settings.seconds)
+            body = await request.body(self.settings.max_bytes)
             asked = read(body, self.settings)
             self.require_loaded()
+            await self.take(asked, request.scope)
             code, answer = await self.bench.do(
                 lambda stop: contained("anonymizing", lambda: work(asked, stop), (RefusedError,)),
                 request.hung_up(),
             )
-        except LaterError as later:
-            return refusal(later.status, str(later), retry_after=later.seconds)
         except RefusedError as refused:
-            return refusal(refused.status, str(refused))
+            return refusal(request.scope, refused, PRIVATE)
         except (GoneError, ClientDisconnect):
-            return Response(status_code=CLIENT_CLOSED_REQUEST)
+            return gone(request.scope)
         except FailedError as failed:
             logger.error("%s", failed)
-            return refusal(
-                HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong; nothing is returned"
-            )
+            return failure(request.scope, "something went wrong; nothing is returned", PRIVATE)
         return JSONResponse(answer, code, PRIVATE)
+
+    async def take(self, asked: Any, scope: Scope) -> None:
+        """Take the texts of a request from what its client may ask."""
+        visit = visit_of(scope)
+        visit.rows = len(asked) if isinstance(asked, tuple) else 1
+        await visit.spend(visit.rows)
 
     def publish(self, asked: Asked, stop: Event) -> tuple[int, dict[str, Any]]:
         """Return what may be published of a text, or why nothing may."""
@@ -245,16 +249,13 @@ def rehearsed(anonymizers: Mapping[str, Runs], mode: str) -> Mapping[str, Runs]:
     return anonymizers
 
 
-def refusal(code: int, error: str, *, retry_after: int | None = None) -> Response:
-    """Return an answer without a result."""
-    later = {} if retry_after is None else {"retry-after": str(retry_after)}
-    return JSONResponse({"error": error}, code, PRIVATE | later)
-
-
 class AnonymizerFront(FrontedService):
     """A service with a page for people."""
 
-    def named_things(self) -> list[Route]:
+    settings_class = AnonymizerSettings
+    grace = GRACE_SECONDS
+
+    def named_things(self) -> list[BaseRoute]:
         """Return the route of the review page."""
         return [Route(join_paths(self.path_prefix or "", "/review"), page, methods=["GET"])]
 
@@ -289,12 +290,8 @@ def anonymizer_service(
     defaults: dict[str, Any] = {
         "name": "Anonymizer",
         "description": DESCRIPTION,
-        "http": {"host": "127.0.0.1"},
+        "http": {"host": settings.host, "port": settings.port},
         "logging": {"access": {"enabled": False}},
-        "traffic": {
-            "timeout": settings.seconds + GRACE_SECONDS,
-            "max_concurrency": AT_ONCE * settings.workers,
-        },
         "workers": settings.workers,
         "service_class": AnonymizerFront,
     }

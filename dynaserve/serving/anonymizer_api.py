@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
-from http import HTTPStatus
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
 import bentoml
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.types import Receive
+from typing_extensions import Self
 
-from dynaserve.serving.requests import RefusedError, TooLargeError, Unread, read_body
-
-
-class SlowError(RefusedError):
-    """The request did not come whole in time."""
-
-    status = HTTPStatus.REQUEST_TIMEOUT
+from dynaserve.serving.requests import Unread, read_body
 
 
 @dataclass(frozen=True)
 class Heard(Unread):
-    """The body of a request, and the client who may hang up.
+    """The body of a request, and the client who may hang up."""
 
-    Attributes
-    ----------
-    declared
-        Bytes that the client says it sends; 0 if it does not say.
-    """
+    receive: Receive = field(kw_only=True)
 
-    receive: Receive
-    declared: int
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """Return the body of a request, unread."""
+        unread = Unread.of(request)
+        return cls(**vars(unread), receive=request.receive)
 
-    async def body(self, max_bytes: int, seconds: float) -> bytearray:
-        """Return all of it; wait for none that is too long, and for none that does not come.
-
-        Raises
-        ------
-        SlowError
-            It is not there after ``seconds``.
-        MediaTypeError, TooLargeError
-            As `read_body`.
-        """
-        advice = "send shorter texts, or fewer"
-        if self.declared > max_bytes:
-            raise TooLargeError(f"the body is longer than {max_bytes} bytes; {advice}")
-        try:
-            return await asyncio.wait_for(read_body(self, max_bytes, advice), seconds)
-        except asyncio.TimeoutError:
-            fault = f"the body did not come in {seconds:g} seconds; send it again"
-        raise SlowError(fault)
+    async def body(self, max_bytes: int) -> bytearray:
+        """Return all of it, as `read_body` does."""
+        return await read_body(self, max_bytes, "send shorter texts, or fewer")
 
     async def hung_up(self) -> None:
         """Return when the client is gone; to be asked once the body is read."""
@@ -67,10 +44,7 @@ class HeardRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SDK 
     @classmethod
     async def from_http_request(cls, request: Request, serde: Any) -> HeardRequest:  # noqa: ARG003
         """Put the whole body into the first field."""
-        media_type = request.headers.get("content-type", "application/json")
-        length = request.headers.get("content-length", "")
-        declared = int(length) if length.isdecimal() else 0
-        heard = Heard(request.stream(), media_type, request.receive, declared)
+        heard = Heard.of(request)
         return cast("HeardRequest", cls.model_construct(**{next(iter(cls.model_fields)): heard}))
 
 

@@ -1,6 +1,9 @@
 """Concurrent requests share calls of the model, without waiting for one another.
 
-Rows that arrive while the model is busy go together into its next call; there are no timers.
+Rows that arrive while the model is busy go together into its next call; there are no timers. A call
+that is over sooner than a thread would have begun it runs at once, where it is: to hand it to a
+thread and wait would cost its request more than the call itself.
+
 BentoML's own batching would do, but one bad row fails every request of its batch, and its
 dispatcher runs all of them in the context of the first. Knows nothing of models, HTTP or
 defenses: rows in, rows out.
@@ -17,12 +20,27 @@ import contextvars
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.serving.visit import Visit
+
 Rows = NDArray[Any]
+
+QUICK_SECONDS = 500e-6
+"""Longest call that may hold up the event loop; a thread's turn to and fro takes some 100 µs."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a call gave, and the seconds of its parts."""
+
+    rows: Rows
+    model: float = 0.0
+    defense: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -31,10 +49,24 @@ class Waiting:
 
     rows: Rows
     answer: asyncio.Future[Rows]
+    visit: Visit
+    since: float
+    """When it began to wait, by ``perf_counter``."""
+
+    def ends(self, ran: Ran, begun: float, rows: Rows) -> None:
+        """Hand out the answer, unless nobody waits for it any more."""
+        if not self.answer.done():
+            note(self.visit, ran, begun - self.since)
+            self.answer.set_result(rows)
+
+
+def note(visit: Visit, ran: Ran, queue: float) -> None:
+    """Tell a visit how long its rows took."""
+    visit.queue, visit.model, visit.defense = queue, ran.model, ran.defense
 
 
 class Batches:
-    """Runs one function over the rows of many requests, on a thread, one call at a time.
+    """Runs one function over the rows of many requests, one call at a time.
 
     Parameters
     ----------
@@ -45,21 +77,47 @@ class Batches:
         Most rows in one call, unless a single request brings more.
     """
 
-    def __init__(self, run: Callable[[Rows], Rows], max_rows: int) -> None:
+    def __init__(self, run: Callable[[Rows], Ran], max_rows: int) -> None:
         self.run = run
         self.max_rows = max_rows
         self.waiting: deque[Waiting] = deque()
         self.worker: asyncio.Task[None] | None = None
+        self.pace: tuple[int, float] | None = None
+        """Rows and seconds of the latest call."""
 
-    async def __call__(self, rows: Rows) -> Rows:
-        """Return ``run(rows)``; raise what it raises for these rows alone."""
+    async def __call__(self, rows: Rows, visit: Visit | None = None) -> Rows:
+        """Return what ``run`` gives for rows; raise what it raises for these rows alone.
+
+        ``visit`` is told how long they waited and took.
+        """
+        visit = visit or Visit(id="")
+        if self.worker is None and self.is_quick(len(rows)):
+            ran = self.timed(rows)
+            note(visit, ran, 0.0)
+            return ran.rows
         loop = asyncio.get_running_loop()
-        request = Waiting(rows, loop.create_future())
+        request = Waiting(rows, loop.create_future(), visit, perf_counter())
         self.waiting.append(request)
         if self.worker is None:
             # An empty context: the worker outlives the request that happens to start it.
             self.worker = contextvars.Context().run(loop.create_task, self.work())
         return await request.answer
+
+    def is_quick(self, count: int) -> bool:
+        """Whether a call with so many rows should be over at once, judged by the latest."""
+        if self.pace is None:
+            return False
+        rows, seconds = self.pace
+        return seconds * max(1.0, count / rows) < QUICK_SECONDS
+
+    def timed(self, rows: Rows) -> Ran:
+        """Run, and note the pace."""
+        begun = perf_counter()
+        ran = self.run(rows)
+        self.pace = len(rows), perf_counter() - begun
+        if len(ran.rows) != len(rows):
+            raise ValueError(f"{len(rows)} rows went in, {len(ran.rows)} came out")
+        return ran
 
     async def work(self) -> None:
         """Answer until nobody waits."""
@@ -90,11 +148,10 @@ class Batches:
     async def answer(self, batch: list[Waiting]) -> None:
         """Run a batch and hand out the answers; after a failure, one request at a time."""
         ends = np.cumsum([len(request.rows) for request in batch])
+        begun = perf_counter()
         try:
             rows = np.concatenate([request.rows for request in batch])
-            joint = await asyncio.to_thread(self.run, rows)
-            if len(joint) != ends[-1]:
-                raise ValueError(f"{ends[-1]} rows went in, {len(joint)} came out")
+            ran = await asyncio.to_thread(self.timed, rows)
         except Exception as error:
             if len(batch) > 1:
                 for request in batch:
@@ -102,6 +159,5 @@ class Batches:
             elif not batch[0].answer.done():
                 batch[0].answer.set_exception(error)
         else:
-            for request, part in zip(batch, np.split(joint, ends[:-1]), strict=True):
-                if not request.answer.done():
-                    request.answer.set_result(part)
+            for request, part in zip(batch, np.split(ran.rows, ends[:-1]), strict=True):
+                request.ends(ran, begun, part)

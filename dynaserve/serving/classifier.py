@@ -1,9 +1,9 @@
 """The ready-made service: a classifier behind ``POST /predict`` and ``/v2``, defended.
 
 The service has three steps, each in its own module: read the rows (``requests``), share calls
-of the model (``batching``), release through the defense (``decorator``). Logits never leave
-``score``. The Open Inference Protocol at ``/v2`` (``inference``) has its own way to read rows,
-and shares all that follows.
+of the model (``batching``), release through the defense (``scoring``), which alone sees logits.
+The Open Inference Protocol at ``/v2`` (``inference``) has its own way to read rows, and shares all
+that follows.
 
 ``bentoml serve dynaserve.serving.classifier:Classifier`` serves what the ``DYNASERVE_*`` variables
 say (``settings``).
@@ -11,7 +11,6 @@ say (``settings``).
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Annotated, Any, cast
 
 import bentoml
@@ -21,18 +20,21 @@ from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import Scope
 
 from dynaserve.serving.batching import Batches
-from dynaserve.serving.decorator import defended
 from dynaserve.serving.defenses import choose_defense, rehearse
-from dynaserve.serving.failures import guarded
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.inference import inference_app
 from dynaserve.serving.models import UnscoredError, load_model
+from dynaserve.serving.refusals import gone, refusal
 from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
+from dynaserve.serving.scoring import Scorer
 from dynaserve.serving.settings import ServeSettings, SettingsError
-from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST, SupervisedService
+from dynaserve.serving.supervised import SupervisedService
+from dynaserve.serving.visit import visit_of
 
 DESCRIPTION = """\
 A classifier whose answers say less about its training data.
@@ -56,8 +58,7 @@ class PredictRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's SD
     @classmethod
     async def from_http_request(cls, request: Request, serde: Any) -> PredictRequest:  # noqa: ARG003
         """Hand the body over unread: BentoML's parser logs the values that it refuses."""
-        body = Unread(request.stream(), request.headers.get("content-type", "application/json"))
-        return cast("PredictRequest", cls.model_construct(inputs=body))
+        return cast("PredictRequest", cls.model_construct(inputs=Unread.of(request)))
 
 
 class PredictResponse(BaseModel):
@@ -67,6 +68,12 @@ class PredictResponse(BaseModel):
 
     labels: Annotated[list[Any], Field(description="The model's own names: text or integers.")]
     probabilities: list[list[float]]
+
+
+class ScorelessError(RefusedError):
+    """The model gives these rows no finite scores."""
+
+    reason = "unscored"
 
 
 class ClassifierService(SupervisedService):
@@ -80,8 +87,9 @@ class ClassifierService(SupervisedService):
             self.model.input_shape,
             max_rows=self.settings.max_rows,
             max_bytes=self.settings.max_bytes,
+            max_columns=self.settings.max_columns,
         )
-        self.batches = Batches(self.score, self.settings.max_rows)
+        self.batches = Batches(Scorer(self.model, self.defense), self.settings.max_rows)
         # A defense made for other classes shows here, in plain words, not in a request.
         self.probe = rehearse(self.model, self.defense)
 
@@ -93,10 +101,21 @@ class ClassifierService(SupervisedService):
             return False
         return True
 
-    @defended(lambda self: self.defense)
-    def score(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return defended probabilities (n, k) for rows (n, *input_shape)."""
-        return guarded("the model", lambda: self.model.logits(rows), (UnscoredError,))
+    async def answer(self, rows: NDArray[Any], scope: Scope) -> NDArray[Any]:
+        """Return defended probabilities (n, k) for the rows (n, *input_shape) of a request.
+
+        Raises
+        ------
+        RefusedError
+            The client may ask no more, or the model gives rows no scores.
+        """
+        visit = visit_of(scope)
+        visit.rows = len(rows)
+        await visit.spend(len(rows))
+        try:
+            return await self.batches(rows, visit)
+        except UnscoredError as unscored:
+            raise ScorelessError(str(unscored)) from None
 
     @bentoml.api(  # type: ignore[untyped-decorator]
         input_spec=PredictRequest, output_spec=PredictResponse
@@ -107,24 +126,47 @@ class ClassifierService(SupervisedService):
         The probabilities went through a membership-inference defense. 400 says which row is wrong
         and what would be right, 413 that it is too much at once, 415 that this is not JSON.
         """
-        model, limits = self.model, self.limits
+        model, limits, scope = self.model, self.limits, inputs.scope
         # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
         try:
             values = await read_inputs(inputs, limits)
-            rows = read_rows(values, model.dtype, model.input_shape, max_rows=limits.max_rows)
-            probabilities = np.ascontiguousarray(await self.batches(rows))
+            rows = read_rows(
+                values,
+                model.dtype,
+                model.input_shape,
+                max_rows=limits.max_rows,
+                max_columns=limits.max_columns,
+            )
+            probabilities = np.ascontiguousarray(await self.answer(rows, scope))
         except RefusedError as refused:
-            return JSONResponse({"error": str(refused)}, refused.status)
-        except UnscoredError as unscored:
-            return JSONResponse({"error": str(unscored)}, HTTPStatus.BAD_REQUEST)
+            return refusal(scope, refused)
         except ClientDisconnect:
-            return Response(status_code=CLIENT_CLOSED_REQUEST)
+            return gone(scope)
         answer = {
             "labels": [model.classes[best] for best in probabilities.argmax(axis=1)],
             "probabilities": probabilities,
         }
         body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
         return Response(body, media_type="application/json")
+
+
+class ClassifierFront(FrontedService):
+    """A service with a second way in."""
+
+    settings_class = ServeSettings
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.inference = inference_app()
+        # BentoML starts what is mounted; it is answered before BentoML's layers.
+        self.mount_asgi_app(self.inference, path="/", name="inference")
+
+    def named_things(self) -> list[BaseRoute]:
+        """Return the routes of the Open Inference Protocol, once they are there.
+
+        Below a prefix BentoML's router finds them, later.
+        """
+        return [] if self.path_prefix else self.inference.router.routes
 
 
 def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
@@ -135,20 +177,18 @@ def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
     turns it on; ``/metrics`` counts requests either way.
     """
     try:
-        workers = ServeSettings.from_environment().workers
+        settings = ServeSettings.from_environment()
     except SettingsError as error:
         raise BentoMLConfigException(str(error)) from None
     defaults: dict[str, Any] = {
         "name": "Classifier",
         "description": DESCRIPTION,
-        "http": {"host": "127.0.0.1"},
+        "http": {"host": settings.host, "port": settings.port},
         "logging": {"access": {"enabled": False}},
-        "workers": workers,
-        "service_class": FrontedService,
+        "workers": settings.workers,
+        "service_class": ClassifierFront,
     }
-    service = bentoml.service(**(defaults | options))(ClassifierService)
-    service.mount_asgi_app(inference_app(), path="/", name="inference")
-    return service
+    return bentoml.service(**(defaults | options))(ClassifierService)
 
 
 Classifier = classifier_service()

@@ -12,23 +12,43 @@ import os
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import bentoml
 from bentoml._internal import server
+from bentoml._internal.server.http.instruments import RunnerTrafficMetricsMiddleware
+from bentoml._internal.server.http.traffic import MaxConcurrencyMiddleware, TimeoutMiddleware
 from bentoml._internal.utils.analytics.usage_stats import do_not_track
 from bentoml._internal.utils.uri import join_paths
+from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
+
+from dynaserve.serving.access.gate import HEALTH, AccessSettings, Gate
+from dynaserve.serving.bounded import Bounded
+from dynaserve.serving.connections import install
+from dynaserve.serving.observed import Observed
+from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.telemetry import Observer, metrics
+from dynaserve.serving.visit import UNKNOWN, visit_of
 
 # BentoML reports what is served unless told otherwise, and remembers whether it was told.
 os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 do_not_track.cache_clear()
 
+REPLACED = (
+    MaxConcurrencyMiddleware,
+    OpenTelemetryMiddleware,
+    RunnerTrafficMetricsMiddleware,
+    TimeoutMiddleware,
+)
+"""Layers of BentoML; ours do what they did."""
+
+METRICS = "/metrics"
 ASSETS = Path(server.__file__).with_name("static_content")
 """The copy of Swagger UI that BentoML ships."""
 ASSET_NAMES = ("swagger-ui.css", "swagger-ui-bundle.js")
@@ -59,30 +79,72 @@ PAGE = """\
 
 
 class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SDK is untyped
-    """A BentoML service with a page of its own, and nothing at paths that it does not know."""
+    """A BentoML service with a page of its own, and nothing at paths that it does not know.
+
+    Around it stand, from the outside: what watches every request (``observed``), who may ask
+    (``access``), how much at a time (``bounded``), and which paths there are (``KnownPaths``).
+    BentoML's own layers for the same are taken out.
+    """
+
+    settings_class: ClassVar[type[ServiceSettings]] = ServiceSettings
+    grace: ClassVar[float] = 0.0
+    """Seconds by which a request may outlast its limit, where the service keeps that itself."""
 
     @property
     def doc(self) -> str:
         """The description in the API document; BentoML's own is about BentoML."""
         return self.description or ""
 
-    def named_things(self) -> list[Route]:
-        """Routes with a name in their paths, below the prefix; nothing counts what was asked for.
+    def named_things(self) -> list[BaseRoute]:
+        """Routes that are answered right here, before BentoML's layers.
 
+        For what has a name in its path, which nothing is to count, and for what must be fast.
         Their endpoints must answer whatever happens: BentoML is not there to catch it.
         """
         return []
 
     def to_asgi(self, is_main: bool = True) -> Starlette:
-        """Return BentoML's app behind ``KnownPaths``, with our page in place of its own."""
+        """Return BentoML's app behind our layers, with our page in place of its own."""
         app = cast("Starlette", super().to_asgi(is_main=is_main))
-        if is_main:
-            theirs = {"index", "static_content", "assets"}
-            kept = [route for route in app.routes if getattr(route, "name", "") not in theirs]
-            app.router.routes[:] = [*kept, *page_routes(self.path_prefix)]
-        # Outside of the ones that BentoML knows, its metrics too.
-        app.add_middleware(KnownPaths, named_things=self.named_things() if is_main else [])
+        if not is_main:
+            app.add_middleware(KnownPaths)
+            return app
+        settings = self.settings_class.from_environment()
+        theirs = {"index", "static_content", "assets", "metrics"}
+        kept = [route for route in app.routes if getattr(route, "name", "") not in theirs]
+        ours = page_routes(self.path_prefix)
+        if settings.metrics is None:  # else they have a port of their own
+            ours.append(Route(METRICS, metrics))
+        app.router.routes[:] = [*kept, *ours]
+        app.user_middleware[:] = [each for each in app.user_middleware if not replaced(each.cls)]
+        app.add_middleware(KnownPaths, named_things=self.named_things())
+        app.add_middleware(
+            Bounded,
+            max_concurrent=settings.max_concurrent,
+            seconds=settings.seconds + self.grace,
+            body_seconds=settings.body_seconds,
+            exempt=HEALTH,
+        )
+        app.add_middleware(Gate, settings=access_of(settings))
+        observer = Observer(settings, f"dynaserve-{self.name.lower()}")
+        app.add_middleware(Observed, observer=observer)
+        install()
         return app
+
+
+def access_of(settings: ServiceSettings) -> AccessSettings:
+    """Return what the gate is told."""
+    return AccessSettings(
+        keys=settings.keys,
+        requests_per_second=settings.requests_per_second,
+        rows_per_day=settings.rows_per_day,
+        state=settings.state,
+    )
+
+
+def replaced(layer: object) -> bool:
+    """Whether a layer of BentoML's does what one of ours does."""
+    return layer in REPLACED
 
 
 def page_routes(prefix: str | None) -> list[Route]:
@@ -107,34 +169,50 @@ async def asset(name: str, _: Request) -> Response:
 class KnownPaths:
     """ASGI middleware: 404 for what no route of the app takes, at once and in one form.
 
-    ``named_things`` are routes that it answers itself.
+    ``named_things`` are routes that it answers itself; they may be filled in until the first
+    request.
     """
 
-    def __init__(self, app: ASGIApp, named_things: Sequence[Route] = ()) -> None:
+    def __init__(self, app: ASGIApp, named_things: Sequence[BaseRoute] = ()) -> None:
         self.app = app
         self.named_things = named_things
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a known path on."""
-        answer = self.app
-        if scope["type"] == "http" and (found := self.named(scope)):
-            answer = found
-        elif scope["type"] != "lifespan" and not is_known(scope):
-            answer = WebSocketClose() if scope["type"] == "websocket" else NOTHING
-        await answer(scope, receive, send)
+        if scope["type"] == "http":
+            await self.answers(scope)(scope, receive, send)
+        elif scope["type"] == "websocket" and route_of(scope["app"].routes, scope) is None:
+            await WebSocketClose()(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
-    def named(self, scope: Scope) -> ASGIApp | None:
-        """Return what answers for the route that takes the path, if one does."""
-        for route in self.named_things:
+    def answers(self, scope: Scope) -> ASGIApp:
+        """Return what answers a request, having noted the route that it takes."""
+        visit = visit_of(scope)
+        if route := route_of(self.named_things, scope):
+            visit.endpoint = route.path
             match, found = route.matches(scope)
             if match is Match.PARTIAL:
-                return JSONResponse({"error": "not by this method"}, HTTPStatus.METHOD_NOT_ALLOWED)
-            if match is Match.FULL:
-                scope.update(found)
-                return route.app
-        return None
+                allowed = {"allow": ", ".join(sorted(route.methods))}
+                return JSONResponse(
+                    {"error": "not by this method"}, HTTPStatus.METHOD_NOT_ALLOWED, allowed
+                )
+            scope.update(found)
+            return cast("ASGIApp", route.app)
+        if (route := route_of(scope["app"].routes, scope)) is None:
+            return NOTHING
+        visit.endpoint = getattr(route, "path", UNKNOWN)
+        return self.app
 
 
-def is_known(scope: Scope) -> bool:
-    """Whether some route takes the path, if perhaps by another method."""
-    return any(route.matches(scope)[0] is not Match.NONE for route in scope["app"].routes)
+def route_of(routes: Sequence[BaseRoute], scope: Scope) -> Any:
+    """Return the first route that takes a path, if perhaps by another method; None if none does."""
+    for route in routes:
+        # Most paths have no parameters: to compare two strings is faster than to match.
+        known = getattr(route, "path", "")
+        if "{" not in known and isinstance(route, Route) and not scope.get("root_path"):
+            if known == scope["path"]:
+                return route
+        elif route.matches(scope)[0] is not Match.NONE:
+            return route
+    return None

@@ -2,12 +2,13 @@
 
 From a checkout the source goes along as an archive, which the image compiles for its own
 processor and C library; from an installed package, its released version does. Used at build
-time only: a served bento imports this and calls nothing.
+time only: a served bento imports this and calls nothing. No key may come near it.
 """
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,24 @@ from dynaserve import __version__
 CHECKOUT = Path(__file__).parents[2]
 """Where ``setup.py`` is, if this is a checkout."""
 
+_INSTALL = "apt-get install -q -y --no-install-recommends"
+TOOLS = (
+    f"apt-get update -q && {_INSTALL} ca-certificates g++ make"
+    f" && {{ command -v pip || {_INSTALL} python3-dev python3-pip; }}"
+    " && rm -f /usr/lib/python3*/EXTERNALLY-MANAGED"
+)
+"""What compiles and installs: on ``python:*-slim`` a compiler, on plain Debian pip as well.
+
+Debian's pip installs nothing beside the system's packages unless that file is gone.
+"""
+
+CONTAINER = {
+    "BENTOML_HOST": "0.0.0.0",  # noqa: S104 - inside its container only
+    "BENTOML_DO_NOT_TRACK": "True",
+}
+BUILDING = {"CMAKE_ARGS": "-DGGML_NATIVE=OFF"}
+"""Variables for what is compiled: llama.cpp for other processors, too, than the one that builds."""
+
 
 class DynaServeImage(Image):  # type: ignore[misc] # BentoML's SDK is untyped
     """``bentoml.images.Image`` with ``dynaserve[serve]`` installed; chains like its parent.
@@ -29,12 +48,49 @@ class DynaServeImage(Image):  # type: ignore[misc] # BentoML's SDK is untyped
     >>> image = DynaServeImage(python_version="3.11").python_packages("skops")
     """
 
+    commands: list[str]
+
+    def __attrs_post_init__(self) -> None:
+        """Install the tools that are needed here, once: BentoML copies an image to build it."""
+        super().__attrs_post_init__()
+        if self.distro == "debian":
+            own = [command for command in self.commands[1:] if command != TOOLS]
+            self.commands = [TOOLS, *own]
+
     def freeze(self, bento_fs: Path, *args: Any, **kwargs: Any) -> Any:
         """Add DynaServe to the requirements, then lock them as BentoML does."""
         line = requirement(bento_fs / "src" / "wheels")
         if line not in self.python_requirements.splitlines():  # BentoML may freeze twice
             self.python_requirements += line + "\n"
         return super().freeze(bento_fs, *args, **kwargs)
+
+
+def in_container(
+    *packages: str,
+    environment: Mapping[str, str] | None = None,
+    base_image: str = "",
+    python_version: str = "",
+) -> dict[str, Any]:
+    """Return the options of ``bentoml.service`` for a service that runs in a container.
+
+    Parameters
+    ----------
+    packages : str
+        Requirements beside ``dynaserve[serve]``.
+    environment : mapping of str to str
+        Variables with these defaults in the image; nothing secret, for an image hides nothing.
+    base_image : str
+        A Debian or Ubuntu with Python; without it ``python:X.Y-slim``.
+    python_version : str
+        Such as ``3.11``; without it that of this process.
+    """
+    chosen = {"base_image": base_image, "python_version": python_version}
+    image = DynaServeImage(**{name: value for name, value in chosen.items() if value})
+    if packages:
+        image.python_packages(*packages)
+    variables = CONTAINER | BUILDING | dict(environment or {})
+    envs = [{"name": name, "value": value} for name, value in variables.items()]
+    return {"image": image, "envs": envs}
 
 
 def requirement(wheels: Path) -> str:

@@ -8,15 +8,17 @@ would be right, and quotes nothing of the request.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from starlette.requests import Request
+from typing_extensions import Self
 
 NUMBERS: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}}
 """The JSON types that each kind of model input takes; booleans are not among them."""
@@ -43,18 +45,47 @@ class RefusedError(ValueError):
     """The request cannot be answered as it is; the message is safe to send and to log."""
 
     status = HTTPStatus.BAD_REQUEST
+    reason = "malformed"
+    """One word for logs and metrics."""
 
 
 class TooLargeError(RefusedError):
     """The request holds more than the service takes at once."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    reason = "too_large"
 
 
 class MediaTypeError(RefusedError):
     """The request is not JSON."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    reason = "media_type"
+
+
+class LaterError(RefusedError):
+    """Not now; ``seconds`` say when to come back."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    reason = "unavailable"
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class BusyError(LaterError):
+    """There is as much work waiting as may."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    reason = "busy"
+
+
+class LateError(RefusedError):
+    """The work was not done in time, and was stopped."""
+
+    status = HTTPStatus.GATEWAY_TIMEOUT
+    reason = "late"
 
 
 @dataclass(frozen=True)
@@ -63,6 +94,22 @@ class Unread:
 
     chunks: AsyncIterator[bytes]
     media_type: str
+    declared: int = 0
+    """Bytes that its sender says it has; 0 if it does not say."""
+    scope: MutableMapping[str, Any] = field(default_factory=dict, repr=False)
+    """Of the request, in which its visit is."""
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """Return the body of a request, unread."""
+        media_type = request.headers.get("content-type", "application/json")
+        return cls(request.stream(), media_type, declared(request.headers), request.scope)
+
+
+def declared(headers: Mapping[str, str]) -> int:
+    """Return how many bytes a request says its body has; 0 if it does not say."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isdecimal() and len(length) < 20 else 0
 
 
 @dataclass(frozen=True)
@@ -73,10 +120,17 @@ class Limits:
     max_bytes: int
     max_lists: int | None
     """Opening brackets in as many rows as there may be; None where a row may hold any number."""
+    max_columns: int | None = None
+    """Numbers in a row, where the model leaves its size open."""
 
     @classmethod
     def of(
-        cls, shape: tuple[int | None, ...], *, max_rows: int, max_bytes: int | None = None
+        cls,
+        shape: tuple[int | None, ...],
+        *,
+        max_rows: int,
+        max_bytes: int | None = None,
+        max_columns: int | None = None,
     ) -> Limits:
         """Return the limits for rows of ``shape``, with None where any size will do.
 
@@ -90,7 +144,8 @@ class Limits:
         outer = shape[:-1]
         # The list of rows, then in each row itself and the lists at every depth inside it.
         inside = sum(math.prod(known[:depth]) for depth in range(len(shape)))
-        return cls(max_rows, max_bytes, None if None in outer else 1 + max_rows * inside)
+        max_lists = None if None in outer else 1 + max_rows * inside
+        return cls(max_rows, max_bytes, max_lists, max_columns if None in shape else None)
 
 
 async def read_inputs(request: Unread, limits: Limits) -> Any:
@@ -138,13 +193,16 @@ async def read_body(request: Unread, max_bytes: int, advice: str) -> bytearray:
         The body is longer than ``max_bytes``, and the rest of it stays unread; the message ends
         with ``advice``.
     """
+    too_large = f"the body is longer than {max_bytes} bytes; {advice}"
+    if request.declared > max_bytes:
+        raise TooLargeError(too_large)
     if request.media_type.split(";")[0].strip().lower() != "application/json":
         raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
     body = bytearray()
     async for chunk in request.chunks:
         body += chunk
         if len(body) > max_bytes:
-            raise TooLargeError(f"the body is longer than {max_bytes} bytes; {advice}")
+            raise TooLargeError(too_large)
     return body
 
 
@@ -159,7 +217,12 @@ def parse(body: bytes | bytearray, advice: str) -> Any:
 
 
 def read_rows(
-    inputs: Any, dtype: np.dtype[Any], shape: tuple[int | None, ...], *, max_rows: int
+    inputs: Any,
+    dtype: np.dtype[Any],
+    shape: tuple[int | None, ...],
+    *,
+    max_rows: int,
+    max_columns: int | None = None,
 ) -> NDArray[Any]:
     """Return rows of JSON values as an array of the model's dtype.
 
@@ -173,6 +236,8 @@ def read_rows(
         Shape of one row. None is a size that every row of one request shares.
     max_rows : int
         Most rows in one request.
+    max_columns : int or None
+        Most numbers in a row.
 
     Returns
     -------
@@ -182,7 +247,7 @@ def read_rows(
     Raises
     ------
     TooLargeError
-        There are more than ``max_rows`` rows.
+        There are too many rows, or numbers in them.
     RefusedError
         Anything else is wrong with the rows; the message names the first place.
     """
@@ -193,6 +258,7 @@ def read_rows(
     if len(inputs) > max_rows:
         raise TooLargeError(f'"inputs" holds {len(inputs)} rows; send at most {max_rows} at once')
     shape = resolved(inputs[0], shape)
+    require_columns(shape, max_columns)
     for number, row in enumerate(inputs):
         check(row, shape, NUMBERS[dtype.kind], (number,))
     return cast(inputs, dtype)
@@ -206,6 +272,12 @@ def resolved(row: Any, shape: tuple[int | None, ...]) -> tuple[int, ...]:
         sizes.append(length if size is None else size)
         row = row[0] if length else None
     return tuple(sizes)
+
+
+def require_columns(shape: tuple[int, ...], max_columns: int | None) -> None:
+    """Refuse rows of more numbers than a row may have."""
+    if max_columns is not None and math.prod(shape) > max_columns:
+        raise TooLargeError(f"a row holds more than {max_columns} numbers; send shorter rows")
 
 
 def check(value: Any, shape: tuple[int, ...], numbers: set[type], place: tuple[int, ...]) -> None:

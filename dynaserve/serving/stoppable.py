@@ -12,34 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from http import HTTPStatus
 from typing import Any, TypeVar
 
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.requests import BusyError, LateError
 
 T = TypeVar("T")
-
-
-class LaterError(RefusedError):
-    """Not now; ``seconds`` say when to come back."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
-    def __init__(self, message: str, seconds: int) -> None:
-        super().__init__(message)
-        self.seconds = seconds
-
-
-class BusyError(LaterError):
-    """There is as much work waiting as may."""
-
-    status = HTTPStatus.TOO_MANY_REQUESTS
-
-
-class LateError(RefusedError):
-    """The work was not done in time, and was stopped."""
-
-    status = HTTPStatus.GATEWAY_TIMEOUT
 
 
 class GoneError(Exception):

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import anyio
 import bentoml
@@ -23,8 +23,9 @@ from bentoml.exceptions import BentoMLConfigException
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
+from dynaserve.canarybench import Conversation
 from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.summarizers import Summarizer, keyword_summary
 from dynaserve.serving.audits import AuditFiles
@@ -32,14 +33,12 @@ from dynaserve.serving.conversations import read_conversations
 from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.publishing import Outcome, Policy, publish
+from dynaserve.serving.refusals import failure, gone, refusal
 from dynaserve.serving.requests import RefusedError, Unread, read_body
 from dynaserve.serving.settings import SettingsError, SummariesSettings
-from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST, SupervisedService
+from dynaserve.serving.supervised import SupervisedService
+from dynaserve.serving.visit import visit_of
 
-AT_ONCE = 64
-"""Requests of one worker, waiting ones included; more get 429."""
-SECONDS = 300
-"""Until a request that is not answered gets 504."""
 PRIVATE = {"cache-control": "no-store"}
 
 DESCRIPTION = """\
@@ -50,6 +49,7 @@ answers with clusters, keywords and summaries, or with 409 and a report of what 
 `GET /audits/{id}` gives the report of an answer, by the id in its header `audit-id`.
 """
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -65,8 +65,7 @@ class SummariesRequest(bentoml.IODescriptor):  # type: ignore[misc] # BentoML's 
     @classmethod
     async def from_http_request(cls, request: Request, serde: Any) -> SummariesRequest:  # noqa: ARG003
         """Hand the body over unread: BentoML's parser logs the values that it refuses."""
-        body = Unread(request.stream(), request.headers.get("content-type", "application/json"))
-        return cast("SummariesRequest", cls.model_construct(conversations=body))
+        return cast("SummariesRequest", cls.model_construct(conversations=Unread.of(request)))
 
 
 class ClusterSummary(BaseModel):
@@ -120,33 +119,34 @@ class SummariesService(SupervisedService):
         409 brings the audit's report, 422 says how many users are needed, 400 what is wrong and
         where, 413 what is too much, 415 that this is not JSON. After a 500 nothing was published.
         """
+        scope = conversations.scope
         try:
             body = await read_body(
                 conversations, self.settings.max_bytes, "send fewer or shorter conversations"
             )
-            outcome = await anyio.to_thread.run_sync(
-                contained,
-                "publishing",
-                lambda: self.publish(body),
-                (RefusedError,),
-                limiter=self.slots,
-            )
+            found = await self.on_a_thread(lambda: read_conversations(body, self.settings))
+            visit = visit_of(scope)
+            visit.rows = len(found)
+            await visit.spend(len(found))
+            outcome = await self.on_a_thread(lambda: self.publish(found))
         except RefusedError as refused:
-            return JSONResponse({"error": str(refused)}, refused.status, PRIVATE)
+            return refusal(scope, refused, PRIVATE)
         except ClientDisconnect:
-            return Response(status_code=CLIENT_CLOSED_REQUEST)
+            return gone(scope)
         except FailedError as failed:
             logger.error("%s", failed)
-            return JSONResponse(
-                {"error": "something went wrong; nothing was published"},
-                HTTPStatus.INTERNAL_SERVER_ERROR,
-                PRIVATE,
-            )
+            return failure(scope, "something went wrong; nothing was published", PRIVATE)
         return answer(outcome)
 
-    def publish(self, body: bytes | bytearray) -> Outcome:
-        """Return what comes of a body, its audit kept."""
-        outcome = publish(read_conversations(body, self.settings), self.policy)
+    async def on_a_thread(self, work: Callable[[], T]) -> T:
+        """Return what ``work`` does on one of so many threads; a refusal passes."""
+        return await anyio.to_thread.run_sync(
+            contained, "publishing", work, (RefusedError,), limiter=self.slots
+        )
+
+    def publish(self, conversations: Sequence[Conversation]) -> Outcome:
+        """Return what comes of conversations, the audit kept."""
+        outcome = publish(conversations, self.policy)
         self.audits.put(outcome.audit.id, json.dumps(outcome.audit.to_dict()).encode())
         return outcome
 
@@ -184,7 +184,9 @@ def rehearse(audits: AuditFiles) -> None:
 class SummariesFront(FrontedService):
     """A service with audits to show."""
 
-    def named_things(self) -> list[Route]:
+    settings_class = SummariesSettings
+
+    def named_things(self) -> list[BaseRoute]:
         """Return the route of the reports."""
         return [Route(join_paths(self.path_prefix or "", "/audits/{name}"), audit, methods=["GET"])]
 
@@ -227,7 +229,7 @@ def summaries_service(
     keeps no access log unless BentoML's own configuration turns it on.
     """
     try:
-        workers = SummariesSettings.from_environment().workers
+        settings = SummariesSettings.from_environment()
     except SettingsError as error:
         raise BentoMLConfigException(str(error)) from None
     own = {"summarizer": summarizer, "redact": redact}
@@ -237,10 +239,9 @@ def summaries_service(
     defaults: dict[str, Any] = {
         "name": "Summaries",
         "description": DESCRIPTION,
-        "http": {"host": "127.0.0.1"},
+        "http": {"host": settings.host, "port": settings.port},
         "logging": {"access": {"enabled": False}},
-        "traffic": {"timeout": SECONDS, "max_concurrency": AT_ONCE * workers},
-        "workers": workers,
+        "workers": settings.workers,
         "service_class": SummariesFront,
     }
     return bentoml.service(**(defaults | options))(service)

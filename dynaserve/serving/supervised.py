@@ -13,9 +13,8 @@ import bentoml
 from bentoml.exceptions import BentoMLConfigException
 
 from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
-
-CLIENT_CLOSED_REQUEST = 499
-"""What nginx calls it; nobody is left to read it but the metrics."""
+from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.telemetry import configure_logs, start_metrics
 
 
 def before_deployment(hook: Callable[[Any], None]) -> classmethod[Any, [], None]:
@@ -38,6 +37,7 @@ class SupervisedService:
         """
         try:
             cls.rehearse()
+            start_metrics(ServiceSettings.from_environment().metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
         name_supervisor()
@@ -48,7 +48,8 @@ class SupervisedService:
         cls()
 
     @bentoml.on_startup  # type: ignore[untyped-decorator] # BentoML's SDK is untyped
-    def watch_supervisor(self) -> None:
-        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
+    def become_worker(self) -> None:
+        """Outlive no supervisor, log as it is told; does nothing outside of a worker process."""
         if bentoml.server_context.worker_index is not None:
             end_with_supervisor()
+            configure_logs(ServiceSettings.from_environment().logs)

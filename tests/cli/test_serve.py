@@ -50,7 +50,7 @@ def test_it_becomes_the_bentoml_server_with_these_settings(run, server, iris, po
         "dynaserve.serving.classifier:Classifier", "--host", "127.0.0.1", "--port", str(port)
     ]  # fmt: skip
     settings = ServeSettings.from_environment(environment)
-    assert settings == ServeSettings(source=str(iris), workers=2, max_rows=7)
+    assert settings == ServeSettings(source=str(iris), port=port, workers=2, max_rows=7)
     assert environment["BENTOML_DO_NOT_TRACK"] == "True"
 
 
@@ -71,7 +71,8 @@ def test_json_says_the_same(run, server, iris, port, state_directory):
     assert server
     assert (facts["input_shape"], facts["classes"]) == ([4], [0, 1, 2])
     assert facts["url"] == f"http://127.0.0.1:{port}"
-    assert facts["warning"] is None
+    assert facts["access"] == "this machine only, without API keys"
+    assert facts["inference"] == f"http://127.0.0.1:{port}/v2/models/iris/infer"
     key = (state_directory / "noise.key").read_bytes()
     assert key.hex() not in json.dumps(facts)
 
@@ -136,6 +137,9 @@ def test_a_template_of_another_model_is_refused_before_start(run, server, iris, 
         (["--defense", ""], "defense '': no defense has that name; choose dynanoise"),
         (["--defense", "absent.toml"], "no such file"),
         (["--host", "not a host"], "--host not a host"),
+        (["--name", "../x"], "--name: String should match pattern"),
+        (["--state", "mysql://"], "--state: write redis://HOST:PORT/DB, or leave it out"),
+        (["--metrics", "9090"], "--metrics: write HOST:PORT, such as 127.0.0.1:9090"),
     ],
 )
 def test_what_cannot_be_served_is_one_line(run, server, port, arguments, message):
@@ -186,11 +190,84 @@ def test_a_state_directory_that_cannot_be_written_names_its_variable(
     assert not server
 
 
-def test_a_host_that_others_reach_is_warned_about(run, server, iris, port):
+def test_a_host_that_others_reach_needs_api_keys(run, server, iris, port):
+    refused = run("serve", iris, "--port", port, "--host", "0.0.0.0")
+    assert refused.exit_code == 2
+    assert "0.0.0.0 can be reached from other machines" in refused.stderr
+    assert "dynaserve keys create NAME" in refused.stderr
+    assert not server
+    assert run("keys", "create", "somebody").exit_code == 0
     result = run("serve", iris, "--port", port, "--host", "0.0.0.0")
-    assert server
-    assert "warning: 0.0.0.0 can be reached from other machines" in result.stdout
+    assert len(server) == 1
+    assert "API keys in " in result.stdout
     assert f"curl -s http://127.0.0.1:{port}/" in result.stdout
+    assert '-H "x-api-key: $DYNASERVE_API_KEY"' in result.stdout
+
+
+CONFIG = """
+[server]
+workers = 3
+[limits]
+max_rows = 9
+seconds = 4
+[classifier]
+source = "iris.skops"
+name = "flowers"
+"""
+
+
+def test_a_file_of_settings_counts_less_than_variables_and_those_less_than_flags(
+    run, server, iris, port, monkeypatch
+):
+    (iris.parent / "serve.toml").write_text(CONFIG)
+    monkeypatch.setenv("DYNASERVE_MAX_ROWS", "8")
+    monkeypatch.setenv("DYNASERVE_WORKERS", "2")
+    result = run("serve", "--config", iris.parent / "serve.toml", "--port", port, "--workers", 1)
+    assert result.exit_code == 0, result.stderr
+    assert f"http://127.0.0.1:{port}/v2/models/flowers/infer" in result.stdout
+    told = ServeSettings.from_environment(server[0][2])
+    assert (told.workers, told.max_rows, told.seconds) == (1, 8, 4)
+    assert (told.source, told.name) == (str(iris), "flowers")
+
+
+def test_check_says_what_would_be_served_and_serves_nothing(run, server, iris, port):
+    with socket.socket() as listener:  # as a service that is running already does
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+        result = run("serve", iris, "--port", port, "--check")
+    assert result.exit_code == 0, result.stderr
+    assert "iris.skops, version " in result.stdout
+    assert not server
+
+
+def test_all_that_is_wrong_with_settings_is_said_at_once(run, server, tmp_path, monkeypatch):
+    (tmp_path / "serve.toml").write_text(
+        "[limits]\nmax_row = 5\nseconds = -1\n[classifer]\nname = 'x'\n"
+    )
+    monkeypatch.setenv("DYNASERVE_WORKERS", "many")
+    result = run("serve", "--check", "--config", tmp_path / "serve.toml", "--max-bytes", "0")
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("error: ") for line in lines)
+    for wanted in (
+        "limits has no max_row; do you mean max_rows?",
+        "serve.toml: limits.seconds: Input should be greater than 0",
+        "no table [classifer]",
+        "DYNASERVE_WORKERS: Input should be a valid integer",
+        "--max-bytes: Input should be greater than or equal to 1",
+    ):
+        assert sum(wanted in line for line in lines) == 1, wanted
+    assert len(lines) == 5
+
+
+def test_all_that_stands_in_the_way_of_serving_is_said_at_once(run, server, tmp_path):
+    (tmp_path / "keys.toml").write_text("nonsense")
+    result = run("serve", "missing.skops", "--check", "--keys", tmp_path / "keys.toml")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 2
+    assert "missing.skops does not exist" in result.stderr
+    assert "keys.toml" in result.stderr
+    assert "nonsense" not in result.stderr
 
 
 def test_a_warning_of_a_library_is_one_line(run, server, iris, port, monkeypatch):

@@ -26,6 +26,7 @@ CLASSIFIER = "dynaserve.serving.classifier:Classifier"
 ODD = "tests.e2e.odd_anonymizer:Anonymizer"
 ODD_LIMITS = {
     "DYNASERVE_SECONDS": "3",
+    "DYNASERVE_BODY_SECONDS": "3",
     "DYNASERVE_MAX_PENDING": "3",
     "DYNASERVE_MAX_CHARACTERS": "200000",
 }

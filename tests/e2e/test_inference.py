@@ -115,7 +115,7 @@ def test_the_client_is_told_what_is_wrong(server: Any, client: Any, rows: Any) -
             client.infer(model, [sent])
         assert caught.value.status() == status
     metrics = httpx.get(f"{server.url}/metrics").text
-    assert 'endpoint="/v2/models/digits/infer",http_response_code="400"' in metrics
+    assert 'dynaserve_requests_total{endpoint="/v2/models/digits/infer",status="400"}' in metrics
     assert "4711" not in metrics + server.logged()
     assert server.logged().count("Traceback") == before
 

@@ -57,10 +57,13 @@ void compare(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon, s
     std::vector<float> expected(logits.size()), released(logits.size());
     for (const bool preserve_top1 : {false, true}) {
         const dynaserve::DynaNoiseParameters parameters = {0.3f, 2.0f, 0.5f, preserve_top1};
-        expect(scalar.dynanoise(rows, keys.data(), parameters, 0, n, expected.data()) == n,
+        std::ptrdiff_t moved = 0, moved_neon = 0;
+        expect(scalar.dynanoise(rows, keys.data(), parameters, 0, n, expected.data(), moved) == n,
                "scalar dynanoise", k, 0);
-        expect(neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data()) == n,
-               "neon dynanoise", k, 0);
+        expect(
+            neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data(), moved_neon) == n,
+            "neon dynanoise", k, 0);
+        expect(moved == moved_neon, "labels kept differ", k, double(moved_neon - moved));
         const double difference = largest_difference(expected, released);
         expect(difference <= 4e-6, "dynanoise differs", k, difference);
     }
@@ -83,7 +86,9 @@ void compare(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon, s
 
     logits[static_cast<std::size_t>(21 * k + k - 1)] = NAN;
     const dynaserve::DynaNoiseParameters parameters = {0.3f, 2.0f, 0.5f, false};
-    const auto stopped = neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data());
+    std::ptrdiff_t moved = 0;
+    const auto stopped =
+        neon.dynanoise(rows, keys.data(), parameters, 0, n, released.data(), moved);
     expect(stopped == 21, "a NaN row is not found by dynanoise", k, static_cast<double>(stopped));
     const dynaserve::RankTemplateParameters top = {{confidence.data(), false}, weights, 3, 0.01};
     const auto at = neon.rank_template(rows, top, 0, n, released.data());

@@ -20,6 +20,7 @@ from dynaserve.rlaa.records import Edit, Judgement, Leak, Level, Result, Round, 
 from dynaserve.rlaa.utility import Utility
 from dynaserve.serving.anonymizer import AnonymizerService, anonymizer_service
 from dynaserve.serving.anonymizer_api import AnonymizeResponse, Replacement, ReviewResponse
+from dynaserve.serving.bounded import Bounded
 
 SECRET = "jo.brandt42@example.com"
 TEXT = f"🙂 Write to {SECRET}."
@@ -30,6 +31,7 @@ SETTINGS = {
     "DYNASERVE_MAX_ITEMS": "5",
     "DYNASERVE_MAX_PENDING": "3",
     "DYNASERVE_SECONDS": "3",
+    "DYNASERVE_BODY_SECONDS": "3",
 }
 AT = TEXT.index(SECRET)
 JUDGED = Judgement(
@@ -44,7 +46,7 @@ JSON = {"content-type": "application/json"}
 SCOPE: dict[str, Any] = {
     "type": "http", "http_version": "1.1", "method": "POST", "path": "/anonymize",
     "raw_path": b"/anonymize", "query_string": b"", "root_path": "", "scheme": "http",
-    "headers": [(b"content-type", b"application/json")],
+    "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
     "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
 }  # fmt: skip
 
@@ -581,9 +583,10 @@ def test_settings_that_are_none_are_said_when_the_service_is_made(
         anonymizer_service()
 
 
-def test_bentoml_gives_up_later_than_we_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_is_given_up_later_than_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DYNASERVE_SECONDS", "7")
     service = anonymizer_service(name="Mine")
     assert service.name == "Mine"
-    assert service.config["traffic"]["timeout"] > 7
+    (bounded,) = (each for each in service.to_asgi().user_middleware if each.cls is Bounded)
+    assert bounded.kwargs["seconds"] > 7
     assert service.config["http"]["host"] == "127.0.0.1"

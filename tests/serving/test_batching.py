@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dynaserve import DynaNoise
-from dynaserve.serving import defended
-from dynaserve.serving.batching import Batches
+from dynaserve.serving import batching, defended
+from dynaserve.serving.batching import QUICK_SECONDS, Batches, Ran
+from dynaserve.serving.visit import Visit
 
 Rows = NDArray[Any]
 
@@ -34,6 +35,11 @@ class Model:
         return rows * 2
 
 
+def timed(run: Callable[[Rows], Rows]) -> Callable[[Rows], Ran]:
+    """Return a function as `Batches` takes it, which says that it took long."""
+    return lambda rows: Ran(run(rows), model=2.0, defense=1.0)
+
+
 async def while_busy(model: Model, batches: Batches, *requests: Rows) -> list[Any]:
     """Send requests while a first one holds the model; return their answers or exceptions."""
     first = asyncio.create_task(batches(np.zeros((1, 2))))
@@ -48,7 +54,7 @@ async def while_busy(model: Model, batches: Batches, *requests: Rows) -> list[An
 def test_rows_that_arrive_while_the_model_is_busy_share_its_next_call() -> None:
     model = Model()
     sent = [np.full((n, 2), float(n)) for n in (1, 2, 3)]
-    answers = asyncio.run(while_busy(model, Batches(model, 100), *sent))
+    answers = asyncio.run(while_busy(model, Batches(timed(model), 100), *sent))
     assert model.calls == [1, 6]
     for rows, answer in zip(sent, answers, strict=True):
         np.testing.assert_array_equal(answer, rows * 2)
@@ -56,13 +62,17 @@ def test_rows_that_arrive_while_the_model_is_busy_share_its_next_call() -> None:
 
 def test_a_call_takes_no_more_rows_than_allowed_and_keeps_the_order() -> None:
     model = Model()
-    asyncio.run(while_busy(model, Batches(model, 4), *(np.ones((n, 2)) for n in (2, 2, 1, 9, 1))))
+    asyncio.run(
+        while_busy(model, Batches(timed(model), 4), *(np.ones((n, 2)) for n in (2, 2, 1, 9, 1)))
+    )
     assert model.calls == [1, 4, 1, 9, 1]
 
 
 def test_rows_of_different_shapes_are_never_joined() -> None:
     model = Model()
-    answers = asyncio.run(while_busy(model, Batches(model, 100), np.ones((1, 2)), np.ones((1, 3))))
+    answers = asyncio.run(
+        while_busy(model, Batches(timed(model), 100), np.ones((1, 2)), np.ones((1, 3)))
+    )
     assert model.calls == [1, 1, 1]
     assert [answer.shape for answer in answers] == [(1, 2), (1, 3)]
 
@@ -70,7 +80,7 @@ def test_rows_of_different_shapes_are_never_joined() -> None:
 def test_a_failing_request_does_not_fail_those_it_was_joined_with() -> None:
     model = Model()
     good, bad = np.ones((2, 2)), -np.ones((1, 2))
-    answers = asyncio.run(while_busy(model, Batches(model, 100), good, bad, good))
+    answers = asyncio.run(while_busy(model, Batches(timed(model), 100), good, bad, good))
     assert model.calls == [1, 5, 2, 1, 2]
     np.testing.assert_array_equal(answers[0], good * 2)
     np.testing.assert_array_equal(answers[2], good * 2)
@@ -103,7 +113,7 @@ def test_a_float32_model_answers_alike_and_with_the_same_noise_in_any_batch() ->
     rows = np.random.default_rng(1).normal(size=(96, 64)).astype(np.float32)
 
     async def send(sizes: list[int]) -> Rows:
-        batches = Batches(network, 32)
+        batches = Batches(timed(network), 32)
         parts = np.split(rows, np.cumsum(sizes)[:-1])
         return np.concatenate(await asyncio.gather(*map(batches, parts)))
 
@@ -123,7 +133,7 @@ def test_an_answer_of_the_wrong_size_is_an_error_and_the_next_request_is_served(
     run: Callable[[Rows], Any],
 ) -> None:
     async def send() -> None:
-        batches = Batches(run, 10)
+        batches = Batches(timed(run), 10)
         for _ in range(2):
             with pytest.raises((ValueError, TypeError)):
                 await asyncio.wait_for(batches(np.ones((2, 2))), timeout=60)
@@ -134,7 +144,7 @@ def test_an_answer_of_the_wrong_size_is_an_error_and_the_next_request_is_served(
 
 def test_a_request_cancelled_while_it_waits_is_never_run() -> None:
     async def send(model: Model) -> Any:
-        batches = Batches(model, 100)
+        batches = Batches(timed(model), 100)
         first = asyncio.create_task(batches(np.zeros((1, 2))))
         await asyncio.to_thread(model.started.wait, 60)
         dropped = asyncio.create_task(batches(np.ones((5, 2))))
@@ -157,7 +167,7 @@ def test_a_request_cancelled_while_it_waits_is_never_run() -> None:
 
 def test_a_request_cancelled_while_it_runs_leaves_the_others_their_answers() -> None:
     async def send(model: Model) -> None:
-        batches = Batches(model, 100)
+        batches = Batches(timed(model), 100)
         running = asyncio.create_task(batches(np.zeros((1, 2))))
         await asyncio.to_thread(model.started.wait, 60)
         waiting = asyncio.create_task(batches(np.ones((1, 2))))
@@ -172,7 +182,7 @@ def test_a_request_cancelled_while_it_runs_leaves_the_others_their_answers() -> 
 
 def test_the_event_loop_lives_while_the_model_runs() -> None:
     async def send(model: Model) -> None:
-        answer = asyncio.create_task(Batches(model, 10)(np.ones((1, 2))))
+        answer = asyncio.create_task(Batches(timed(model), 10)(np.ones((1, 2))))
         await asyncio.to_thread(model.started.wait, 60)
         model.go.set()  # only a living loop gets here: the model waits for it
         assert (await answer).shape == (1, 2)
@@ -190,7 +200,7 @@ def test_a_call_does_not_see_the_context_of_the_request_that_started_it() -> Non
 
     async def send() -> None:
         who.set("the first client")
-        await Batches(run, 10)(np.ones((1, 2)))
+        await Batches(timed(run), 10)(np.ones((1, 2)))
 
     asyncio.run(send())
     assert seen == ["nobody"]
@@ -198,7 +208,7 @@ def test_a_call_does_not_see_the_context_of_the_request_that_started_it() -> Non
 
 def test_requests_that_wait_when_the_server_stops_are_cancelled_not_left_hanging() -> None:
     async def send(model: Model) -> None:
-        batches = Batches(model, 1)
+        batches = Batches(timed(model), 1)
         tasks = [asyncio.create_task(batches(np.ones((1, 2)))) for _ in range(3)]
         await asyncio.to_thread(model.started.wait, 60)
         assert batches.worker is not None
@@ -208,3 +218,59 @@ def test_requests_that_wait_when_the_server_stops_are_cancelled_not_left_hanging
         assert all(isinstance(answer, asyncio.CancelledError) for answer in answers)
 
     asyncio.run(send(Model()))
+
+
+def test_a_call_that_is_over_at_once_runs_where_it_is_and_a_longer_one_on_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(batching, "perf_counter", lambda: now[0])
+    threads: list[bool] = []
+
+    def run(rows: Rows) -> Ran:
+        threads.append(threading.current_thread() is not threading.main_thread())
+        now[0] += len(rows) * QUICK_SECONDS / 5
+        return Ran(rows)
+
+    async def send() -> None:
+        batches = Batches(run, 100)
+        for count in (1, 1, 4, 5, 1, 1):
+            assert len(await batches(np.ones((count, 2)))) == count
+
+    asyncio.run(send())
+    # Of the first nothing is known, and the one after a long one is expected to be as long.
+    assert threads == [True, False, False, True, True, False]
+
+
+def test_a_quick_call_that_fails_fails_its_own_request() -> None:
+    def run(rows: Rows) -> Ran:
+        if (rows < 0).any():
+            raise ValueError("negative")
+        return Ran(rows)
+
+    async def send() -> None:
+        batches = Batches(run, 100)
+        batches.pace = (1, 0.0)
+        with pytest.raises(ValueError, match="negative"):
+            await batches(-np.ones((1, 2)))
+        assert (await batches(np.ones((1, 2)))).shape == (1, 2)
+
+    asyncio.run(send())
+
+
+def test_a_visit_is_told_how_long_its_rows_waited_and_took() -> None:
+    model = Model()
+    first, second = Visit(id="1"), Visit(id="2")
+
+    async def send() -> None:
+        batches = Batches(timed(model), 100)
+        begun = asyncio.create_task(batches(np.zeros((1, 2)), first))
+        await asyncio.to_thread(model.started.wait, 60)
+        waits = asyncio.create_task(batches(np.zeros((1, 2)), second))
+        await asyncio.sleep(0.05)
+        model.go.set()
+        await asyncio.gather(begun, waits)
+
+    asyncio.run(send())
+    assert second.queue >= 0.05 > first.queue
+    assert (second.model, second.defense) == (first.model, first.defense) == (2.0, 1.0)

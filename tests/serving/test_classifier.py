@@ -145,8 +145,9 @@ def test_a_client_that_goes_away_leaves_no_traceback(
 
     scope = {
         "type": "http", "method": "POST", "path": "/predict", "root_path": "", "scheme": "http",
-        "query_string": b"", "headers": [(b"content-type", b"application/json")],
-        "http_version": "1.1", "server": ("test", 80), "client": ("127.0.0.1", 1),
+        "query_string": b"", "http_version": "1.1",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
     }  # fmt: skip
     client.loop.run_until_complete(client.app(scope, receive, send))
     assert sent[0]["status"] == 499

@@ -196,10 +196,10 @@ def test_above_the_api_decorator_it_raises_and_names_the_right_order() -> None:
 
 
 def test_streams_are_refused() -> None:
-    def stream(self: Any, inputs: Floats) -> Iterator[str]:  # noqa: ARG001
+    def stream(self: Any, inputs: Floats) -> Iterator[str]:
         yield ""
 
-    async def async_stream(self: Any, inputs: Floats) -> Any:  # noqa: ARG001
+    async def async_stream(self: Any, inputs: Floats) -> Any:
         yield ""
 
     for method in (stream, async_stream):

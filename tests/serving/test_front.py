@@ -10,7 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from dynaserve.serving.access.gate import Gate
+from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.front import FrontedService, KnownPaths
+from dynaserve.serving.observed import Observed
 
 
 class Echo:
@@ -87,14 +90,26 @@ def test_an_unknown_path_is_not_found_and_not_repeated(client: Any, path: str) -
         assert "4711" not in answer.text
 
 
-def test_unknown_paths_are_answered_before_anything_that_counts_them(client: Any) -> None:
-    assert client.app.user_middleware[0].cls is KnownPaths
-    assert len(client.app.user_middleware) > 1
+def test_our_layers_stand_around_and_bentomls_for_the_same_are_gone(client: Any) -> None:
+    layers = [each.cls for each in client.app.user_middleware]
+    assert layers[:4] == [Observed, Gate, Bounded, KnownPaths]
+    rest = {layer.__name__ for layer in layers[4:]}
+    assert rest <= {"AccessLogMiddleware", "ContextMiddleware"}
+
+
+def test_every_answer_has_an_id_and_says_what_a_browser_may_do_with_it(client: Any) -> None:
+    for path in ("/echo", "/4711", "/livez", "/"):
+        headers = client.request("GET", path, headers={"x-request-id": "my-id.1"}).headers
+        assert headers["x-request-id"] == "my-id.1"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+        assert "access-control-allow-origin" not in headers
 
 
 def test_things_with_names_are_answered_outside_of_what_counts_paths(things: Any) -> None:
     assert things.request("GET", "/things/4711").text == "4711"
-    assert things.app.user_middleware[0].cls is KnownPaths
     answer = things.request("DELETE", "/things/4711")
     assert answer.status_code == 405
     assert "4711" not in answer.text

@@ -11,7 +11,7 @@ from bentoml.images import Image
 
 from dynaserve import __version__
 from dynaserve.serving import images
-from dynaserve.serving.images import DynaServeImage, requirement
+from dynaserve.serving.images import TOOLS, DynaServeImage, in_container, requirement
 
 
 def test_an_installed_package_is_required_by_its_version(
@@ -64,3 +64,34 @@ def test_bentoml_locks_the_requirements_with_dynaserve_among_them(
     for _ in range(2):
         copied.freeze(tmp_path, [], None)
     assert locked == [f"skops\ndynaserve from {tmp_path / 'src' / 'wheels'}\n"] * 2
+
+
+def test_the_tools_are_installed_once_however_often_bentoml_copies_the_image() -> None:
+    image = DynaServeImage(python_version="3.11").run("touch /made")
+    copied = attrs.evolve(attrs.evolve(image, base_image="debian:12"))
+    assert copied.commands == [TOOLS, "touch /made"]
+    assert copied.base_image == "debian:12"
+
+
+def test_another_distribution_keeps_bentoml_s_own_tools() -> None:
+    (command,) = DynaServeImage(distro="alpine").commands
+    assert command.startswith("apk add")
+
+
+def test_a_service_in_a_container_can_be_reached_and_reports_to_nobody() -> None:
+    options = in_container("skops", environment={"DYNASERVE_SOURCE": "m.skops"})
+    envs = {env["name"]: env["value"] for env in options["envs"]}
+    assert envs == {
+        "BENTOML_HOST": "0.0.0.0",
+        "BENTOML_DO_NOT_TRACK": "True",
+        "CMAKE_ARGS": "-DGGML_NATIVE=OFF",
+        "DYNASERVE_SOURCE": "m.skops",
+    }
+    assert options["image"].python_requirements == "skops\n"
+    assert options["image"].base_image.startswith("python:")
+
+
+def test_a_container_may_have_another_base_and_another_python() -> None:
+    image = in_container(base_image="debian:12", python_version="3.12")["image"]
+    assert (image.base_image, image.python_version) == ("debian:12", "3.12")
+    assert image.python_requirements == ""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dynaserve.serving.requests import RefusedError
-from dynaserve.serving.stoppable import BusyError, GoneError, LateError, Workbench
+from dynaserve.serving.requests import BusyError, LateError, RefusedError
+from dynaserve.serving.stoppable import GoneError, Workbench
 
 
 async def never() -> None:

@@ -13,7 +13,13 @@ from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import Request
 
-from dynaserve.serving.requests import Limits, MediaTypeError, RefusedError, TooLargeError
+from dynaserve.serving.requests import (
+    Limits,
+    MediaTypeError,
+    RefusedError,
+    TooLargeError,
+    declared,
+)
 
 MEDIA_TYPES = ("", "application/json", "application/octet-stream")
 """What a web page cannot send across sites without asking; Triton's client names none."""
@@ -54,6 +60,8 @@ async def read_body(request: Request, limits: Limits) -> bytes | bytearray:
     coding = headers.get("content-encoding", "").strip().lower()
     if coding not in UNPACKED:
         raise MediaTypeError("send the body as it is, or with the content-encoding gzip or deflate")
+    if declared(headers) > limits.max_bytes:
+        raise too_long(limits)
     chunks = within(request.stream(), limits)
     if (window_bits := UNPACKED[coding]) is not None:
         chunks = within(unpacked(chunks, window_bits), limits)
@@ -66,12 +74,17 @@ async def within(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[
     async for chunk in chunks:
         size += len(chunk)
         if size > limits.max_bytes:
-            raise TooLargeError(
-                f"the body is longer than {limits.max_bytes} bytes; send fewer rows "
-                f"(at most {limits.max_rows}), or shorter numbers"
-            )
+            raise too_long(limits)
         if chunk:
             yield chunk
+
+
+def too_long(limits: Limits) -> TooLargeError:
+    """Return what to say to a body of too many bytes."""
+    return TooLargeError(
+        f"the body is longer than {limits.max_bytes} bytes; send fewer rows (at most "
+        f"{limits.max_rows}), or shorter numbers"
+    )
 
 
 async def unpacked(chunks: AsyncIterator[bytes], window_bits: int) -> AsyncIterator[bytes]:

@@ -41,9 +41,9 @@ class Described:
     metadata: dict[str, Any]
 
     @classmethod
-    def of(cls, model: Model, labels: Labels) -> Described:
-        """Describe a model."""
-        name, version = name_of(model.name), model.version[:VERSION_CHARACTERS]
+    def of(cls, model: Model, labels: Labels, name: str | None = None) -> Described:
+        """Describe a model, which is called ``name``, or by its file or tag."""
+        name, version = name or name_of(model.name), model.version[:VERSION_CHARACTERS]
         row = [-1 if size is None else size for size in model.input_shape]
         inputs = [{"name": NAME, "datatype": datatype_of(model.dtype), "shape": [-1, *row]}]
         outputs = [

@@ -81,7 +81,9 @@ def read_request(
     dtype = DATATYPES.get(text(tensor, "datatype", "the input"))
     if dtype is None:
         raise RefusedError(f'the datatype of "{NAME}" must be one of {", ".join(DATATYPES)}')
-    shape = checked_shape(tensor.get("shape"), model.input_shape, limits.max_rows)
+    shape = checked_shape(
+        tensor.get("shape"), model.input_shape, limits.max_rows, limits.max_columns
+    )
     if (data := binary_data(tensor, raw)) is not None:
         values = from_bytes(data, dtype, shape)
     else:

@@ -15,21 +15,22 @@ from typing import Any, Protocol
 
 import bentoml
 from bentoml.exceptions import BentoMLException
+from numpy.typing import NDArray
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
-from dynaserve.serving.batching import Batches
 from dynaserve.serving.failures import withheld
 from dynaserve.serving.inference.answer import Labels, write_answer
 from dynaserve.serving.inference.body import packed, read_body
 from dynaserve.serving.inference.described import SERVER, Described
 from dynaserve.serving.inference.request import LENGTH_HEADER, read_request
-from dynaserve.serving.models import Model, UnscoredError
+from dynaserve.serving.models import Model
+from dynaserve.serving.refusals import failure, gone, refusal
 from dynaserve.serving.requests import Limits, RefusedError
-from dynaserve.serving.supervised import CLIENT_CLOSED_REQUEST
+from dynaserve.serving.settings import ServeSettings
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,11 @@ class Served(Protocol):
 
     model: Model
     limits: Limits
-    batches: Batches
-    """Rows to defended probabilities."""
+    settings: ServeSettings
+
+    async def answer(self, rows: NDArray[Any], scope: Scope) -> NDArray[Any]:
+        """Return defended probabilities for rows of a request, or raise a `RefusedError`."""
+        ...
 
     async def __is_ready__(self) -> bool:
         """Say whether the model answers now."""
@@ -56,13 +60,7 @@ def inference_app() -> Starlette:
         app.router.routes[:] = Endpoints(bentoml.get_current_service()).routes()
         yield
 
-    return Starlette(lifespan=started, exception_handlers={HTTPException: refused})
-
-
-async def refused(_: Request, error: Exception) -> Response:
-    """Answer what Starlette refuses, such as another method, in the protocol's form."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
-    return JSONResponse({"error": "not by this method"}, error.status_code, error.headers)
+    return Starlette(lifespan=started)
 
 
 class Endpoints:
@@ -71,7 +69,7 @@ class Endpoints:
     def __init__(self, served: Served) -> None:
         self.served = served
         self.labels = Labels(served.model.classes)
-        self.described = Described.of(served.model, self.labels)
+        self.described = Described.of(served.model, self.labels, served.settings.name)
         self.answered = self.described.answered
 
     def routes(self) -> list[Route]:
@@ -95,20 +93,18 @@ class Endpoints:
             body = await read_body(request, served.limits)
             length = request.headers.get(LENGTH_HEADER)
             asked = read_request(body, length, served.model, served.limits)
-            probabilities = await served.batches(asked.rows)
+            probabilities = await served.answer(asked.rows, request.scope)
             answer = write_answer(self.answered, asked, probabilities, self.labels)
             content, headers = await packed(answer.body, request.headers.get("accept-encoding", ""))
         except RefusedError as error:
-            return failed(str(error), error.status)
-        except UnscoredError as error:
-            return failed(str(error), HTTPStatus.BAD_REQUEST)
+            return refusal(request.scope, error)
         except ClientDisconnect:
-            return Response(status_code=CLIENT_CLOSED_REQUEST)
+            return gone(request.scope)
         except Exception as error:
             # A BentoMLException is what `guarded` made of a failure: its message quotes nothing.
             known = isinstance(error, BentoMLException)
             logger.error("%s", error if known else withheld("an inference request", error))
-            return failed("something went wrong", HTTPStatus.INTERNAL_SERVER_ERROR)
+            return failure(request.scope, "something went wrong")
         if answer.json_length is None:
             return Response(content, headers=headers, media_type="application/json")
         headers[LENGTH_HEADER] = str(answer.json_length)
@@ -142,8 +138,3 @@ class Endpoints:
     async def server(self, _: Request) -> Response:
         """Say what this server is."""
         return JSONResponse(SERVER)
-
-
-def failed(message: str, status: int) -> Response:
-    """Return an error in the protocol's form."""
-    return JSONResponse({"error": message}, status)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.serving.inference.datatypes import datatype_of
-from dynaserve.serving.requests import RefusedError, TooLargeError, at, needed, read_rows
+from dynaserve.serving.requests import (
+    RefusedError,
+    TooLargeError,
+    at,
+    needed,
+    read_rows,
+    require_columns,
+)
 
 NAME = "inputs"
 """What the one input tensor is called, as in ``POST /predict``."""
@@ -22,7 +29,9 @@ NAME = "inputs"
 Shape = tuple[int, ...]
 
 
-def checked_shape(value: Any, row: tuple[int | None, ...], max_rows: int) -> Shape:
+def checked_shape(
+    value: Any, row: tuple[int | None, ...], max_rows: int, max_columns: int | None = None
+) -> Shape:
     """Return the shape of a tensor of rows, as its sender gives it.
 
     Parameters
@@ -33,11 +42,13 @@ def checked_shape(value: Any, row: tuple[int | None, ...], max_rows: int) -> Sha
         Shape of one row; None where any size will do.
     max_rows : int
         Most rows in one request.
+    max_columns : int or None
+        Most numbers in a row.
 
     Raises
     ------
     TooLargeError
-        There are more rows than that.
+        There are more rows than that, or numbers in them.
     RefusedError
         It is no shape, or not that of rows of this model.
     """
@@ -57,6 +68,7 @@ def checked_shape(value: Any, row: tuple[int | None, ...], max_rows: int) -> Sha
         if size != wanted_size and (wanted_size is not None or size == 0):
             instead = "at least 1" if wanted_size is None else wanted_size
             raise RefusedError(f"{at((0,) * axis)} holds {size} values instead of {instead}")
+    require_columns(tuple(value[1:]), max_columns)
     return tuple(value)
 
 

@@ -295,7 +295,8 @@ def test_a_client_that_goes_away_leaves_no_traceback(
 
     scope = {
         "type": "http", "method": "POST", "path": INFER, "root_path": "", "scheme": "http",
-        "query_string": b"", "headers": [], "http_version": "1.1", "server": ("test", 80),
+        "query_string": b"", "headers": [(b"host", b"127.0.0.1")], "http_version": "1.1",
+        "server": ("127.0.0.1", 80),
         "client": ("127.0.0.1", 1),
     }  # fmt: skip
     client.loop.run_until_complete(client.app(scope, receive, send))

@@ -1,0 +1,111 @@
+"""Where units are worked on: processes of this machine, or a Dask cluster that is there already.
+
+It starts, finds and leaves clusters, and knows nothing of the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from dynaserve.bulk.job import StoppedError
+
+_PATIENCE = 30
+"""Seconds to wait for a scheduler, and for its first worker."""
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to work.
+
+    Attributes
+    ----------
+    workers
+        Processes of this machine; None is one for each core that this process may use.
+    scheduler
+        Address of a cluster instead, such as ``tcp://10.0.0.5:8786``.
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.scheduler is not None:
+            raise ValueError("--workers starts workers here, --scheduler uses those of a cluster")
+
+
+def require_dask() -> Any:
+    """Return ``distributed``.
+
+    Raises
+    ------
+    ImportError
+        Naming the extra that has it.
+    """
+    try:
+        import distributed  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ImportError('bulk work needs Dask: pip install "dynaserve[bulk]"') from None
+    return distributed
+
+
+@contextmanager
+def connected(where: Place) -> Iterator[Any]:
+    """Yield a ``distributed.Client`` of workers; those of this machine end with it.
+
+    Local workers speak TLS with a certificate of this run: whoever reaches the port of a Dask
+    worker can run code as its user, and a port of this machine is open to all its users.
+
+    Raises
+    ------
+    StoppedError
+        There is no scheduler at that address, or it has no workers.
+    """
+    distributed = require_dask()
+    if where.scheduler is not None:
+        with _closing(_client_of(distributed, where.scheduler)) as client:
+            yield client
+        return
+    cluster = distributed.LocalCluster(
+        n_workers=where.workers or len(os.sched_getaffinity(0)),
+        threads_per_worker=1,
+        processes=True,
+        host=_LOOPBACK,
+        dashboard_address=f"{_LOOPBACK}:0",
+        protocol="tls",
+        security=True,
+        silence_logs=logging.CRITICAL,
+    )
+    with _closing(cluster), _closing(distributed.Client(cluster)) as client:
+        yield client
+
+
+def _client_of(distributed: Any, address: str) -> Any:
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError):
+        raise StoppedError(
+            f"{address}: no Dask scheduler answers there within {_PATIENCE} s"
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        with _closing(client):
+            raise StoppedError(
+                f"{address}: the scheduler has no workers; start some with: dask worker {address}"
+            ) from None
+    return client
+
+
+@contextmanager
+def _closing(closed: Any) -> Iterator[Any]:
+    try:
+        yield closed
+    finally:
+        with suppress(OSError, TimeoutError):  # what has gone need not be closed
+            closed.close()

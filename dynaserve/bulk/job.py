@@ -1,0 +1,185 @@
+"""One unit of work in a worker process: read, worked on, written whole.
+
+A job travels to workers in Dask's task graph, which schedulers log and dashboards show: it says
+how the work is done and holds no secret. Each worker makes what it works with, once, and finds
+secrets where it is itself told to: in its environment or in a file.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+from dynaserve._version import __version__
+from dynaserve.bulk.ids import Hashes, hashes_of
+from dynaserve.bulk.output import Output
+from dynaserve.bulk.shards import Unit
+
+
+class StoppedError(Exception):
+    """A run cannot go on; the message says why. What is done is kept."""
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that has no place in the output.
+
+    Attributes
+    ----------
+    id
+        Its id, if it has one.
+    place
+        Where it stands: its file and its number there, from 1 on.
+    status
+        ``invalid`` if the row is not what it should be, else how the work on it ended.
+    reason
+        Why, in words that quote nothing of the row.
+    text
+        What it says, only if that was asked for.
+    """
+
+    id: str | int | None
+    place: str
+    status: str
+    reason: str
+    text: str | None = field(default=None, repr=False)
+
+    def line(self) -> bytes:
+        """Return it as a line of JSON."""
+        told = {"id": self.id, "place": self.place, "status": self.status, "reason": self.reason}
+        if self.text is not None:
+            told["text"] = self.text
+        return json.dumps(told).encode() + b"\n"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a unit.
+
+    Attributes
+    ----------
+    content
+        The output file.
+    rows
+        How many rows were read; those of ``rejects`` are not in ``content``.
+    """
+
+    content: bytes = field(repr=False)
+    rows: int
+    rejects: tuple[Reject, ...] = ()
+
+
+Work = Callable[[Unit, int], Done]
+"""Works on a unit; the number is how many rows of its file come before it."""
+
+
+class Job(Protocol):
+    """What is done with rows: hashable, to be pickled, and without secrets."""
+
+    @property
+    def command(self) -> str:
+        """What the work is called."""
+        ...
+
+    @property
+    def suffix(self) -> str:
+        """What names of output files end with."""
+        ...
+
+    def __hash__(self) -> int:
+        """Return the same for jobs that a worker makes the same things for."""
+        ...
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return all that the output depends on beside its input, JSON-able; of keys a hash."""
+        ...
+
+    def ids(self, unit: Unit) -> Iterator[Sequence[Any]]:
+        """Yield the ids of the rows of a unit, in pieces; anything but an id for what has none."""
+        ...
+
+    def start(self) -> Work:
+        """Make what the work is done with; called in a worker.
+
+        Raises
+        ------
+        StoppedError
+            The worker lacks something, such as a key, or has another one.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """A unit, and where it stands in its run."""
+
+    unit: Unit
+    number: int
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """How many rows of a unit are written, and how many rejected."""
+
+    rows: int
+    rejects: int
+
+
+def place(unit: Unit, first: int, row: int) -> str:
+    """Return in words where a row of a unit stands.
+
+    Parameters
+    ----------
+    first
+        How many rows of its file come before the unit.
+    row
+        Which one of the unit, from 0 on.
+    """
+    return f"{unit.shard.name}, row {first + row + 1}"
+
+
+def survey(job: Job, unit: Unit) -> Hashes:
+    """Return the hashes of the ids of a unit, one for each row."""
+    return hashes_of([own for piece in job.ids(unit) for own in piece])
+
+
+def process(job: Job, version: str, task: Task, output: Output) -> Receipt:
+    """Work on a unit and write what comes of it; a crash leaves it whole or not done.
+
+    Raises
+    ------
+    StoppedError
+        This worker cannot do it, or the input is no longer what it was.
+    OSError
+        What comes of it cannot be written.
+    """
+    if version != __version__:
+        raise StoppedError(
+            f"a worker has DynaServe {__version__} and this is {version}; install the same one"
+        )
+    with _starting:
+        work = _started(job)
+    done = work(task.unit, task.first)
+    if done.rows != task.rows:
+        raise StoppedError(f"{task.unit.shard.name}: has changed since the run began")
+    output.put(task.number, done.content, [each.line() for each in done.rejects])
+    return Receipt(done.rows, len(done.rejects))
+
+
+_starting = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _started(job: Job) -> Work:
+    return job.start()
+
+
+def forget() -> None:
+    """Let go of what the last job was done with: models, and keys."""
+    _started.cache_clear()

@@ -1,0 +1,248 @@
+"""A run: survey the input once, then have every unit worked on that is not done.
+
+Workers read and write their units themselves; what goes through the scheduler is which unit, and
+how many rows came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dynaserve._version import __version__
+from dynaserve.bulk.cluster import Place, connected, require_dask
+from dynaserve.bulk.ids import Hashes, first_repeated
+from dynaserve.bulk.job import Job, StoppedError, Task, forget, place, process, survey
+from dynaserve.bulk.output import Ledger, Output, opened
+from dynaserve.bulk.scheduling import GOES_ON, Crew, Killed
+from dynaserve.bulk.shards import Fingerprint, Format, Shard, Unit, cut, find_shards, fingerprint
+
+SURVEY = "survey"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    step
+        What is done now: `SURVEY`, or the job's command.
+    done, total
+        Units of a survey, else rows; those of earlier runs are among the done.
+    before
+        Rows that earlier runs have done.
+    rejects
+        Of this run.
+    workers
+        How many there are now.
+    """
+
+    step: str
+    total: int
+    done: int = 0
+    before: int = 0
+    rejects: int = 0
+    workers: int = 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended.
+
+    Attributes
+    ----------
+    rows, before
+        In all, and of them those that earlier runs had done.
+    rejects
+        Of all runs.
+    """
+
+    rows: int
+    before: int
+    rejects: int
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how it goes.
+
+    Attributes
+    ----------
+    begins
+        Called with the address of Dask's dashboard.
+    goes_on
+        Called about once a second, and whenever a unit is done.
+    """
+
+    begins: Callable[[str], object] = lambda _: None
+    goes_on: Callable[[Progress], object] = lambda _: None
+
+
+def run(
+    job: Job, source: Path, output: Path, where: Place, *, unit_bytes: int, watch: Watch
+) -> Summary:
+    """Do what is not done of a job.
+
+    Parameters
+    ----------
+    source
+        A file or directory of rows.
+    output
+        A directory that is empty, new, or holds what an earlier run of the same job has done.
+    unit_bytes
+        About how much a worker takes at a time: a crash costs what is in hand.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        Input, output or configuration cannot be used.
+    StoppedError
+        The run cannot go on. Nothing half-written is there, and a later run goes on with it.
+    """
+    require_dask()
+    _require_apart(source, output)
+    shards = find_shards(source)
+    units = cut(shards, unit_bytes)
+    configuration = {**job.configuration(), "unit_bytes": unit_bytes}
+    with opened(output, job.suffix) as files:
+        prints = fingerprint(shards)
+        ledger = _same(files, job.command, configuration, prints)
+        done = files.done()
+        if ledger is None or len(done) < len(units):
+            with connected(where) as client:
+                watch.begins(client.dashboard_link)
+                work = _Work(job, units, Crew(client, lambda _: None), watch)
+                if ledger is None:
+                    rows = work.survey()
+                    ledger = Ledger(job.command, configuration, prints, rows)
+                    files.begin(ledger)
+                work.rest(ledger.rows, done, files)
+                client.run(forget)
+        _require_unchanged(shards, source)
+        before = sum(ledger.rows[number] for number in done)
+        return Summary(sum(ledger.rows), before, files.gather_rejects())
+
+
+def _require_apart(source: Path, output: Path) -> None:
+    one, other = source.resolve(), output.resolve()
+    if one == other or one in other.parents:
+        raise ValueError(f"{output} is inside of the input; name another directory to write to")
+
+
+def _require_unchanged(shards: Sequence[Shard], source: Path) -> None:
+    if tuple(shards) != find_shards(source):
+        raise ValueError(f"{source}: files have changed while they were read; start anew")
+
+
+def _same(
+    files: Output,
+    command: str,
+    configuration: Mapping[str, object],
+    prints: Sequence[Fingerprint],
+) -> Ledger | None:
+    """Return the ledger of the run to go on with, None for a new one; refuse any other."""
+    try:
+        ledger = files.ledger()
+        if ledger is not None:
+            ledger.require_same(command, configuration, prints)
+    except ValueError as error:
+        raise ValueError(f"{files.path}: {error}") from None
+    return ledger
+
+
+@dataclass
+class _Work:
+    """The units of a job."""
+
+    job: Job
+    units: Sequence[Unit]
+    crew: Crew
+    watch: Watch
+    _progress: Progress = field(default=Progress(SURVEY, 0), init=False)
+
+    def __post_init__(self) -> None:
+        self.crew.tick = lambda workers: self._tell(workers=workers)
+
+    def _tell(self, **changes: Any) -> None:
+        self._progress = replace(self._progress, **changes)
+        self.watch.goes_on(self._progress)
+
+    def survey(self) -> tuple[int, ...]:
+        """Return how many rows each unit has.
+
+        Raises
+        ------
+        ValueError
+            Two rows have the same id.
+        """
+        self._progress = Progress(SURVEY, len(self.units))
+        calls = ((number, (survey, self.job, unit)) for number, unit in enumerate(self.units))
+        found: dict[int, Hashes] = {}
+        for number, hashes in self.crew.results(SURVEY, calls):
+            if isinstance(hashes, Killed):
+                raise self._died([number])
+            found[number] = hashes
+            self._tell(done=len(found))
+        hashes = [found[number] for number in range(len(self.units))]
+        rows = tuple(map(len, hashes))
+        if repeated := first_repeated(hashes, self._id_at):
+            one, other = (self._place(rows, *each) for each in repeated)
+            raise ValueError(f"{one} and {other} have the same id; every row needs one of its own")
+        return rows
+
+    def _id_at(self, unit: int, row: int) -> object:
+        ids = (own for piece in self.job.ids(self.units[unit]) for own in piece)
+        return next(islice(ids, row, None))
+
+    def _place(self, rows: Sequence[int], unit: int, row: int) -> str:
+        return place(self.units[unit], self._firsts(rows)[unit], row)
+
+    def rest(self, rows: Sequence[int], done: frozenset[int], files: Output) -> None:
+        """Have the units worked on that are not done.
+
+        Raises
+        ------
+        StoppedError
+            Some killed every worker that tried; the others are done.
+        """
+        before = sum(rows[number] for number in done)
+        self._progress = Progress(self.job.command, sum(rows), before, before)
+        firsts = self._firsts(rows)
+        tasks = (
+            Task(unit, number, firsts[number], rows[number])
+            for number, unit in enumerate(self.units)
+            if number not in done
+        )
+        calls = ((task.number, (process, self.job, __version__, task, files)) for task in tasks)
+        deadly: list[int] = []
+        for number, receipt in self.crew.results(self.job.command, calls):
+            if isinstance(receipt, Killed):
+                deadly.append(number)
+                continue
+            self._tell(
+                done=self._progress.done + receipt.rows,
+                rejects=self._progress.rejects + receipt.rejects,
+            )
+        if deadly:
+            raise self._died(deadly)
+
+    def _firsts(self, rows: Sequence[int]) -> list[int]:
+        """Return how many rows of its file come before each unit."""
+        firsts: list[int] = []
+        for number, unit in enumerate(self.units):
+            goes_on = number > 0 and self.units[number - 1].shard == unit.shard
+            firsts.append(firsts[-1] + rows[number - 1] if goes_on else 0)
+        return firsts
+
+    def _died(self, deadly: Sequence[int]) -> StoppedError:
+        unit = self.units[min(deadly)]
+        kind = "bytes" if unit.shard.format is Format.JSONL else "rows"
+        return StoppedError(
+            f"{unit.shard.name}, {kind} {unit.start} to {unit.stop}: every worker that tried died "
+            f"of it (units like that: {len(deadly)}); give workers more memory, or less at a time "
+            f"with --unit-bytes and another directory; {GOES_ON}"
+        )

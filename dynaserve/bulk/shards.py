@@ -1,0 +1,256 @@
+"""Files of rows: which there are, what tells whether they changed, and how they are cut into units.
+
+A unit is what one worker reads, works on and writes at a time; one file of any size becomes many.
+Units depend on the files alone, so that a later run cuts them at the same rows. It knows bytes
+and rows, and nothing of what a row says; reading is for `reading`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any
+
+BLOCK = 1 << 25
+"""Bytes that one digest covers; several are computed at a time."""
+UNIT_ROWS = 1 << 16
+"""Rows of Parquet that fill a unit, however small they are."""
+_PIECE = 1 << 20
+_PACKED = {".gz", ".bz2", ".xz", ".zst", ".zip"}
+
+
+class Format(str, Enum):
+    """How a file holds its rows."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+_SUFFIXES = {".jsonl": Format.JSONL, ".ndjson": Format.JSONL, ".parquet": Format.PARQUET}
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file of the input.
+
+    Attributes
+    ----------
+    path
+        Where it is, absolute: workers may run elsewhere.
+    name
+        What it is called in ledgers and messages: its path inside the input.
+    format
+        How it holds its rows.
+    size
+        Bytes.
+    """
+
+    path: Path
+    name: str
+    format: Format
+    size: int
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of a shard.
+
+    Attributes
+    ----------
+    shard
+        Of which one.
+    start, stop
+        Of JSON lines: those that begin at bytes ``start <= b < stop``. Of Parquet: these rows.
+    """
+
+    shard: Shard
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a file was when its digest was computed.
+
+    Attributes
+    ----------
+    name, size
+        As in `Shard`.
+    digest
+        BLAKE2b (RFC 7693), 16 bytes in hexadecimal, over the digests of its blocks.
+    """
+
+    name: str
+    size: int
+    digest: str
+
+
+def find_shards(source: Path) -> tuple[Shard, ...]:
+    """Return the files of an input, in the order of their names: that of their rows.
+
+    Parameters
+    ----------
+    source
+        A ``.jsonl``, ``.ndjson`` or ``.parquet`` file, or a directory with such files at any
+        depth. Names that begin with ``_`` or ``.`` are left out, as other readers of such
+        directories do.
+
+    Raises
+    ------
+    ValueError
+        There is none, or they are of two formats, or one is compressed as a whole.
+    FileNotFoundError
+        The source does not exist.
+    """
+    source = source.absolute()
+    if not source.exists():
+        raise FileNotFoundError(f"{source}: there is no such file or directory")
+    files = sorted(_files(source)) if source.is_dir() else [(source.name, source)]
+    for name, path in files:
+        if path.suffix.lower() in _PACKED:
+            raise ValueError(
+                f"{name}: is compressed as a whole, which only one worker could read; unpack it, "
+                "or write Parquet, which is compressed inside"
+            )
+    shards = tuple(
+        Shard(path, name, _SUFFIXES[path.suffix.lower()], path.stat().st_size)
+        for name, path in files
+        if path.suffix.lower() in _SUFFIXES
+    )
+    if not shards:
+        raise ValueError(f"{source}: holds no {', '.join(_SUFFIXES)} file")
+    if len({shard.format for shard in shards}) > 1:
+        raise ValueError(f"{source}: holds JSON lines and Parquet; give one format at a time")
+    return shards
+
+
+def _files(directory: Path) -> Iterator[tuple[str, Path]]:
+    for path in directory.rglob("*"):
+        inside = path.relative_to(directory)
+        if path.is_file() and not any(part.startswith(("_", ".")) for part in inside.parts):
+            yield inside.as_posix(), path
+
+
+def cut(shards: Sequence[Shard], unit_bytes: int) -> tuple[Unit, ...]:
+    """Return the units of all shards, in the order of their rows.
+
+    Parameters
+    ----------
+    unit_bytes
+        About how many bytes a unit has, as they are in memory. A row group of Parquet that is
+        less than twice that stays whole, for a part of it costs reading what is before it.
+
+    Raises
+    ------
+    ValueError
+        A file is not Parquet.
+    ImportError
+        For Parquet without the extra ``bulk``.
+    """
+    units: list[Unit] = []
+    for shard in shards:
+        marks = _line_marks if shard.format is Format.JSONL else _row_marks
+        units += [Unit(shard, *pair) for pair in pairwise(marks(shard, unit_bytes))]
+    return tuple(units)
+
+
+def _line_marks(shard: Shard, unit_bytes: int) -> list[int]:
+    return [*range(0, shard.size, unit_bytes), shard.size]
+
+
+def _row_marks(shard: Shard, unit_bytes: int) -> list[int]:
+    """Return where units of Parquet rows begin and end; small row groups share one."""
+    metadata = open_parquet(shard).metadata
+    marks, filled, row = [0], 0, 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        size = _in_memory(group, unit_bytes)
+        if filled and filled + size >= 2 * unit_bytes:
+            marks.append(row)
+            filled = 0
+        parts = max(1, size // unit_bytes)
+        marks += [row + group.num_rows * part // parts for part in range(1, parts)]
+        filled = filled + size if parts == 1 else unit_bytes
+        row += group.num_rows
+    return sorted({*marks, row})
+
+
+def _in_memory(group: Any, unit_bytes: int) -> int:
+    """Return about how many bytes a row group takes, however well it is packed.
+
+    At least as many as make `UNIT_ROWS` rows a unit: rows cost time too, however small they are.
+    """
+    columns = [group.column(index) for index in range(group.num_columns)]
+    size: int = sum(max(each.total_uncompressed_size, 4 * each.num_values) for each in columns)
+    return max(size, unit_bytes * int(group.num_rows) // UNIT_ROWS)
+
+
+def open_parquet(shard: Shard) -> Any:
+    """Return a ``pyarrow.parquet.ParquetFile`` that reads a page at a time.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    ImportError
+        Without the extra ``bulk``.
+    """
+    arrow = require_arrow()
+    try:
+        return arrow.parquet.ParquetFile(shard.path, pre_buffer=False, buffer_size=_PIECE)
+    except arrow.ArrowInvalid:
+        raise ValueError(f"{shard.name}: is not a Parquet file") from None
+
+
+def require_arrow() -> Any:
+    """Return ``pyarrow`` with its Parquet module.
+
+    Raises
+    ------
+    ImportError
+        Naming the extra that has it.
+    """
+    try:
+        import pyarrow as arrow  # noqa: PLC0415 - optional
+        import pyarrow.compute  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise ImportError('bulk work needs pyarrow: pip install "dynaserve[bulk]"') from None
+    return arrow
+
+
+def fingerprint(shards: Sequence[Shard]) -> tuple[Fingerprint, ...]:
+    """Return what tells whether files changed: names, sizes and a digest of every byte."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing and reading let other threads run
+        return tuple(
+            Fingerprint(shard.name, shard.size, _digest_of(shard, pool)) for shard in shards
+        )
+
+
+def _digest_of(shard: Shard, pool: ThreadPoolExecutor) -> str:
+    whole = hashlib.blake2b(digest_size=16)
+    for digest in pool.map(partial(_block_digest, shard.path), range(0, shard.size, BLOCK)):
+        whole.update(digest)
+    return whole.hexdigest()
+
+
+def _block_digest(path: Path, start: int) -> bytes:
+    block = hashlib.blake2b()
+    with path.open("rb") as file:
+        file.seek(start)
+        for piece in _pieces(file, BLOCK):
+            block.update(piece)
+    return block.digest()
+
+
+def _pieces(file: IO[bytes], count: int) -> Iterator[bytes]:
+    while count and (piece := file.read(min(_PIECE, count))):
+        count -= len(piece)
+        yield piece

@@ -1,0 +1,45 @@
+"""How commands over large files run and end; imported when they do, since Dask is no base."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.job import Job, StoppedError
+from dynaserve.bulk.output import REJECTS
+from dynaserve.bulk.run import Summary, run
+from dynaserve.cli.bulk_progress import watching
+from dynaserve.cli.outcome import ExitCode, UsageError, user_input
+
+
+def run_job(
+    job: Job, source: Path, output: Path, place: Place, *, unit_bytes: int, as_json: bool
+) -> NoReturn:
+    """Run a job to its end, and end the command by what came of it."""
+    with user_input():
+        try:
+            with watching() as watch:
+                summary = run(job, source, output, place, unit_bytes=unit_bytes, watch=watch)
+        except StoppedError as error:
+            raise UsageError(f"{job.command}: {error}") from error
+    totals = {
+        "rows": summary.rows,
+        "done_before": summary.before,
+        "rejects": summary.rejects,
+        "output": str(output),
+    }
+    typer.echo(json.dumps(totals) if as_json else prose(summary, output))
+    if not summary.rows:
+        raise typer.Exit(ExitCode.NOTHING_CHECKED)
+    raise typer.Exit(ExitCode.CHECK_FAILED if summary.rejects else ExitCode.FINE)
+
+
+def prose(summary: Summary, output: Path) -> str:
+    """Return how a run ended, as one line."""
+    before = f", {summary.before:,} of them done before" if summary.before else ""
+    rejects = f"; {summary.rejects:,} rejects in {output / REJECTS}" if summary.rejects else ""
+    return f"{summary.rows:,} rows{before}, in {output}{rejects}"

@@ -1,0 +1,153 @@
+"""The job of ``dynaserve bulk anonymize``: the texts of a unit through a worker's anonymizer.
+
+It fails closed: a text comes out only if it is releasable. The key of consistent replacements is
+in no job: a worker reads the file, and a keyed hash tells whether it is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
+from dynaserve.bulk.shards import Format, Unit
+from dynaserve.cli.anonymize_records import Fields, Record
+from dynaserve.cli.bulk_records import read_unit, written
+from dynaserve.keyfile import KeyFile
+from dynaserve.serving.anonymizers import Runs, make_anonymizers, pseudonyms_of
+from dynaserve.serving.settings import AnonymizationSettings
+
+_DOMAIN = b"dynaserve/bulk/same-key/1"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A `Job` that anonymizes texts.
+
+    Attributes
+    ----------
+    settings
+        How.
+    fields
+        What fields or columns are called.
+    format
+        Of input and output.
+    keep_texts
+        Whether rejects hold their texts.
+    key
+        `key_check` of the key of consistent replacements, None if they are not.
+    model
+        Bytes and time of a model file, by which another one is told; empty if there is none.
+    """
+
+    settings: AnonymizationSettings
+    fields: Fields
+    format: Format
+    keep_texts: bool
+    key: str | None
+    model: tuple[int, ...]
+
+    command = "anonymize"
+
+    @classmethod
+    def by(
+        cls, settings: AnonymizationSettings, fields: Fields, kind: Format, *, keep_texts: bool
+    ) -> Texts:
+        """Return the job for settings, with the key and the model file that are there.
+
+        Raises
+        ------
+        ValueError, OSError
+            The key cannot be read or made.
+        """
+        key = None
+        if settings.consistent is not None:
+            pseudonyms_of(Path(settings.consistent))  # makes the key if it is not there
+            key = key_check(Path(settings.consistent))
+        model = Path(settings.model) if settings.model else None
+        stat = model.stat() if model is not None and model.is_file() else None
+        facts = (stat.st_size, stat.st_mtime_ns) if stat else ()
+        return cls(settings, fields, kind, keep_texts, key, facts)
+
+    @property
+    def suffix(self) -> str:
+        """See `Job`."""
+        return self.format.value
+
+    def configuration(self) -> Mapping[str, Any]:
+        """See `Job`."""
+        where = {"allow_remote", "consistent"}  # which change nothing of a text
+        return {
+            **self.settings.model_dump(mode="json", exclude=where),
+            "fields": asdict(self.fields),
+            "rejected_texts": self.keep_texts,
+            "consistent_key": self.key,
+            "model_file": list(self.model),
+        }
+
+    def ids(self, unit: Unit) -> Iterator[Sequence[Any]]:
+        """See `Job`."""
+        yield [each.id for each in read_unit(unit, 0, self.fields)]
+
+    def start(self) -> Work:
+        """See `Job`."""
+        if self.key is not None:
+            _require_key(Path(str(self.settings.consistent)), self.key)
+        try:
+            anonymizer = make_anonymizers(self.settings)[self.settings.mode]
+        except (ValueError, OSError, ImportError) as error:
+            raise StoppedError(f"a worker on {socket.gethostname()}: {error}") from None
+        return partial(_anonymized, self, anonymizer)
+
+
+def _anonymized(job: Texts, anonymizer: Runs, unit: Unit, first: int) -> Done:
+    """Anonymize a unit; see `Work`."""
+    lines: list[dict[str, Any]] = []
+    rejects: list[Reject] = []
+    for row, read in enumerate(read_unit(unit, first, job.fields)):
+        if isinstance(read, Record):
+            where = place(unit, first, row)
+            came = _line(job, anonymizer, read, where)
+        else:
+            came = read
+        if isinstance(came, Reject):
+            rejects.append(came)
+        else:
+            lines.append(came)
+    return Done(written(unit, lines, job.fields), len(lines) + len(rejects), tuple(rejects))
+
+
+def _line(job: Texts, anonymizer: Runs, record: Record, where: str) -> dict[str, Any] | Reject:
+    """Return what is written of a text, or why it is not."""
+    text = record.text if job.keep_texts else None
+    try:
+        result = anonymizer.run(record.text)
+        if result.releasable:
+            return job.fields.line(record, result)
+    except MemoryError:
+        raise  # says nothing of the text
+    except Exception as error:
+        return Reject(record.id, where, "failed", type(error).__name__, text)
+    if result.outage:
+        raise StoppedError(f"the model is not there: {result.reason}")
+    return Reject(record.id, where, result.status.value, result.reason, text)
+
+
+def key_check(path: Path) -> str:
+    """Return a keyed hash by which two processes know that they read the same key."""
+    key = KeyFile(path, "pseudonym key", "name a file in a directory of your own").read()
+    return hashlib.blake2b(_DOMAIN, key=key, digest_size=16).hexdigest()
+
+
+def _require_key(path: Path, check: str) -> None:
+    """Refuse to go on with another key than the run began with, or to make one."""
+    here = f"the worker on {socket.gethostname()}"
+    if not path.is_file():
+        raise StoppedError(f"{here} does not see the key file {path}; put the same one there")
+    if key_check(path) != check:
+        raise StoppedError(f"{here} has another key in {path} than this process; give both one")

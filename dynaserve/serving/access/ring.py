@@ -1,0 +1,147 @@
+"""From what a client presents to the client: the keys in force, at most a second old.
+
+Each worker has a ring of its own and looks at the file itself, so that a revocation needs no
+restart. Where the keys cannot be known, nobody gets in.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import os
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynaserve.serving.access.errors import UnauthenticatedError
+from dynaserve.serving.access.keys import digest_of, parts_of
+from dynaserve.serving.access.records import Records, Role, read_records
+from dynaserve.serving.requests import LaterError
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How long the file is not looked at again: what a revocation takes to work."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Whom a key stands for.
+
+    Attributes
+    ----------
+    id : str
+        That of its key.
+    role : str
+        ``client`` or ``monitor``.
+    requests_per_second, rows_per_day : float, int or None
+        The key's own limits; None where it has none.
+    """
+
+    id: str
+    role: Role = "client"
+    requests_per_second: float | None = None
+    rows_per_day: int | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A client, and what it takes to be that client."""
+
+    client: Client
+    digest: bytes
+    valid_until: float
+
+
+class KeyRing:
+    """The keys of one file.
+
+    Parameters
+    ----------
+    path : Path
+        As ``records`` writes it.
+
+    Raises
+    ------
+    ValueError, OSError
+        The file cannot be used now, at the start. Later it is a 503 until it can be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._nobody = secrets.token_bytes(32)
+        self._seen = self._stamp()
+        self._entries: dict[str, Entry] | None = entries_of(read_records(path))
+        self._looked = time.monotonic()
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether some key has limits of its own."""
+        return any(
+            (entry.client.requests_per_second, entry.client.rows_per_day) != (None, None)
+            for entry in (self._entries or {}).values()
+        )
+
+    def client_of(self, presented: str) -> Client:
+        """Return the client whose key this is.
+
+        Raises
+        ------
+        UnauthenticatedError
+            No valid key is like it.
+        LaterError
+            The file of keys cannot be read.
+        """
+        entries = self._current()
+        identity, secret = parts_of(presented)
+        entry = entries.get(identity)
+        # An unknown id takes as long as a wrong secret.
+        matches = hmac.compare_digest(
+            digest_of(secret), self._nobody if entry is None else entry.digest
+        )
+        if entry is None or not matches or time.time() >= entry.valid_until:
+            raise UnauthenticatedError
+        return entry.client
+
+    def _current(self) -> dict[str, Entry]:
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            self._look()
+        if self._entries is None:
+            raise LaterError("API keys cannot be checked at the moment; try again", seconds=1)
+        return self._entries
+
+    def _look(self) -> None:
+        """Read the file again if it is another than last time, or could not be read then."""
+        try:
+            stamp = self._stamp()
+            if self._entries is not None and stamp == self._seen:
+                return
+            # The stamp comes first: a file that changes in between is read once more.
+            self._seen, self._entries = stamp, entries_of(read_records(self.path))
+        except (ValueError, OSError) as error:
+            if self._entries is not None:
+                logger.error("nobody gets in: %s", error)
+            self._entries = None
+
+    def _stamp(self) -> tuple[int, ...] | None:
+        """Return what changes when the file does: its content, its mode or its owner."""
+        try:
+            info = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        return info.st_dev, info.st_ino, info.st_ctime_ns, info.st_size
+
+
+def entries_of(records: Records) -> dict[str, Entry]:
+    """Return the keys by id, ready to be compared with."""
+    return {
+        identity: Entry(
+            Client(identity, record.role, record.requests_per_second, record.rows_per_day),
+            bytes.fromhex(record.sha256),
+            record.valid_until,
+        )
+        for identity, record in records.items()
+    }

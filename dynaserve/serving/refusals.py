@@ -1,0 +1,38 @@
+"""How a request is refused: one form for every endpoint and every gate, and told to its visit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.visit import visit_of
+
+CLIENT_CLOSED_REQUEST = 499
+"""What nginx calls it; nobody is left to read it but the metrics."""
+
+
+def refusal(
+    scope: MutableMapping[str, Any], error: RefusedError, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return ``{"error": ...}`` with the error's status, and ``Retry-After`` where it says when."""
+    visit_of(scope).refused = error.reason
+    later = {"retry-after": str(error.seconds)} if isinstance(error, LaterError) else {}
+    return JSONResponse({"error": str(error)}, error.status, {**(headers or {}), **later})
+
+
+def failure(
+    scope: MutableMapping[str, Any], message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a 500, which says that something went wrong but not what."""
+    visit_of(scope).refused = "failed"
+    return JSONResponse({"error": message}, HTTPStatus.INTERNAL_SERVER_ERROR, headers)
+
+
+def gone(scope: MutableMapping[str, Any]) -> Response:
+    """Return what ends a request whose client has left."""
+    visit_of(scope).refused = "gone"
+    return Response(status_code=CLIENT_CLOSED_REQUEST)

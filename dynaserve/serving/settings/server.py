@@ -1,0 +1,119 @@
+"""What every service is told: where it listens, who may ask, how much, and who is told of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from dynaserve.serving.settings.base import A_FILE, Settings
+
+MAX_PORT = 65535
+
+
+class ListenSettings(Settings):
+    """Where a service listens, and with how many processes."""
+
+    TABLE: ClassVar[str] = "server"
+
+    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=1, le=MAX_PORT, description="Port to listen on.")] = 3000
+    workers: Annotated[int, Field(ge=1, description="Server processes.")] = 1
+
+
+class AccessSettings(Settings):
+    """Who may ask, and how often."""
+
+    TABLE: ClassVar[str] = "access"
+
+    keys: Annotated[
+        str | None,
+        A_FILE,
+        Field(
+            description="File of API keys, which dynaserve keys writes. Without it: api_keys.toml "
+            "in the state directory; without that, only this very machine is answered."
+        ),
+    ] = None
+    requests_per_second: Annotated[
+        float | None,
+        Field(gt=0, description="Of one client, where its key does not say otherwise."),
+    ] = None
+    rows_per_day: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="Rows, texts or conversations of one client, where its key does not say "
+            "otherwise.",
+        ),
+    ] = None
+    state: Annotated[
+        str | None,
+        Field(
+            description="Where the counts of clients are: redis://HOST:PORT/DB, which several "
+            "machines can share. Without it: a file in the state directory, which the workers of "
+            "one machine share."
+        ),
+    ] = None
+
+    @field_validator("state")
+    @classmethod
+    def _is_redis(cls, state: str | None) -> str | None:
+        if state is not None and not state.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("write redis://HOST:PORT/DB, or leave it out")
+        return state
+
+
+class LimitSettings(Settings):
+    """How much a service takes on at once."""
+
+    TABLE: ClassVar[str] = "limits"
+
+    max_concurrent: Annotated[
+        int,
+        Field(ge=1, description="Requests that one worker has at a time; more get 503."),
+    ] = 256
+    seconds: Annotated[
+        float, Field(gt=0, description="Until a request that is not answered gets 504.")
+    ] = 30
+    body_seconds: Annotated[
+        float,
+        Field(gt=0, description="Until a request that has not come whole gets 408."),
+    ] = 10
+
+
+class TelemetrySettings(Settings):
+    """Who is told what happens."""
+
+    TABLE: ClassVar[str] = "telemetry"
+
+    metrics: Annotated[
+        str | None,
+        Field(
+            description="HOST:PORT to serve the Prometheus metrics at, apart from the service. "
+            "Without it they are at /metrics of the service, behind its access control."
+        ),
+    ] = None
+    logs: Annotated[
+        Literal["off", "json"],
+        Field(description="json: all lines of the log as JSON, and one for each request."),
+    ] = "off"
+    traces: Annotated[
+        str | None,
+        Field(
+            description="OTLP/HTTP endpoint for OpenTelemetry spans, such as "
+            "http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT does as well."
+        ),
+    ] = None
+
+    @field_validator("metrics")
+    @classmethod
+    def _is_address(cls, address: str | None) -> str | None:
+        if address is not None:
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdecimal() or not 0 < int(port) <= MAX_PORT:
+                raise ValueError("write HOST:PORT, such as 127.0.0.1:9090")
+        return address
+
+
+class ServiceSettings(ListenSettings, AccessSettings, LimitSettings, TelemetrySettings):
+    """What every ready-made service is told."""

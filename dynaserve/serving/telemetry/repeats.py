@@ -1,0 +1,89 @@
+"""Counts rows that were asked before, from fingerprints that stay in the process.
+
+Repeats are how fresh noise is averaged away, and how limits per row are tested; a service should
+see how many come. Only a number leaves this module: which rows repeat, and whose, does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaserve import _core
+
+_WORD = 8
+
+
+class Repeats:
+    """Remembers the rows that one worker saw lately.
+
+    A table with one place for each remainder of a fingerprint: a new row takes the place of an
+    older one, so that memory is bounded and a row is forgotten after about ``size`` others. Two
+    rows share all 64 bits with a probability of 2^-64. Not for several threads at once.
+
+    Parameters
+    ----------
+    size : int
+        Rows to remember, a power of two; eight bytes each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> repeats = Repeats(size=1024)
+    >>> repeats.of_rows(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
+    1
+    >>> repeats.of_rows(np.array([[3.0, 4.0]]))
+    1
+    """
+
+    def __init__(self, size: int = 2**16) -> None:
+        if size < 1 or size & (size - 1):
+            raise ValueError("Repeats: size must be a power of two")
+        self.mask = size - 1
+        # Places are read and written one by one, which a memoryview does faster than an array.
+        self.table = np.zeros(size, np.uint64).data
+        self.hash = hashlib.blake2b(digest_size=_WORD, key=os.urandom(32))
+
+    def of_row_keys(self, row_keys: NDArray[np.uint32]) -> int:
+        """Return how many rows were seen before, this call's own included.
+
+        Parameters
+        ----------
+        row_keys : ndarray (n, 4), uint32
+            Those that keyed noise drew (``QueryKeys``): a keyed hash of each row already. Half of
+            one is kept. Fresh noise has new keys for each call, which never repeat.
+        """
+        if not row_keys.size:
+            return 0
+        return self.seen(np.ascontiguousarray(row_keys).data.cast("B").cast("Q")[::2])
+
+    def of_rows(self, rows: NDArray[Any]) -> int:
+        """Return how many rows (n, ...) of numbers were seen before, this call's own included.
+
+        They are hashed under a key that this process draws: nobody can choose rows that collide.
+        """
+        if not rows.size:
+            return 0
+        every = _core.canonical_bytes(rows)
+        size = len(every) // len(rows)
+        copy = self.hash.copy
+        digests = bytearray()
+        for start in range(0, len(every), size):
+            state = copy()
+            state.update(every[start : start + size])
+            digests += state.digest()
+        return self.seen(memoryview(digests).cast("Q"))
+
+    def seen(self, fingerprints: Iterable[int]) -> int:
+        """Return how many fingerprints the table holds, and put all of them in."""
+        table, mask, count = self.table, self.mask, 0
+        for fingerprint in fingerprints:
+            place = fingerprint & mask
+            count += table[place] == fingerprint
+            table[place] = fingerprint
+        return count

@@ -1,0 +1,271 @@
+"""``dynaserve bulk anonymize``, with threads for workers."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.shards import Format
+from dynaserve.cli import app, bulk_texts
+from dynaserve.cli.anonymize_records import Fields
+from dynaserve.cli.bulk_texts import Texts
+from dynaserve.rlaa import records
+from dynaserve.serving.settings import AnonymizationSettings
+from tests.bulk.texts import comments, read, write
+
+pytestmark = pytest.mark.usefixtures("here")
+SECRET = "jo.marsh"
+
+
+def bulk(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["bulk", "anonymize", *map(str, arguments)])
+
+
+def test_it_does_what_the_single_command_does(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", comments(60))
+    result = bulk(source, tmp_path / "out", "--unit-bytes", 1024, "--json")
+    assert result.exit_code == 0, result.output
+    totals = json.loads(result.stdout)
+    assert totals == {"rows": 60, "done_before": 0, "rejects": 0, "output": str(tmp_path / "out")}
+    single = CliRunner().invoke(app, ["anonymize", str(source)])
+    assert read(tmp_path / "out") == [json.loads(line) for line in single.stdout.splitlines()]
+    assert SECRET not in json.dumps(read(tmp_path / "out"))
+    assert len(list((tmp_path / "out").glob("part-*"))) > 3
+    again = bulk(source, tmp_path / "out", "--unit-bytes", 1024)
+    assert (again.exit_code, again.stdout) == (
+        0,
+        f"60 rows, 60 of them done before, in {tmp_path / 'out'}\n",
+    )
+
+
+def test_progress_is_json_lines_without_a_terminal(tmp_path: Path) -> None:
+    result = bulk(write(tmp_path / "a.jsonl", comments(10)), tmp_path / "out")
+    told = [json.loads(line) for line in result.stderr.splitlines()]
+    assert told[0]["dashboard"].startswith("http://")
+    assert told[1]["step"] == "survey"
+    last = {name: told[-1][name] for name in ("step", "done", "total", "rejects", "workers")}
+    assert last == {"step": "anonymize", "done": 10, "total": 10, "rejects": 0, "workers": 2}
+    assert told[-1]["rows_per_second"] > 0
+    assert told[-1]["eta_seconds"] == 0
+
+
+def test_parquet_comes_out_as_parquet_with_the_names_that_came_in(tmp_path: Path) -> None:
+    rows = comments(40)
+    table = pa.table({"n": range(40), "body": [str(row["text"]) for row in rows]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=16)
+    result = bulk(tmp_path / "a.parquet", tmp_path / "out", "--field", "body", "--id", "n")
+    assert result.exit_code == 0, result.output
+    out = pq.read_table(tmp_path / "out")
+    assert out.column_names == ["n", "status", "body"]
+    assert out["n"].to_pylist() == list(range(40))
+    lines = write(
+        tmp_path / "b.jsonl", [{"n": n, "body": row["text"]} for n, row in enumerate(rows)]
+    )
+    bulk(lines, tmp_path / "lines", "--field", "body", "--id", "n")
+    assert out.to_pylist() == read(tmp_path / "lines")
+
+
+BAD = {
+    "the line: is not JSON in UTF-8": '{"id": 1, "text": "secret-1"',
+    "the line: an object holds a key twice": '{"id": 2, "text": "secret-2", "text": "x"}',
+    '"id" is neither a string nor a whole number': '{"id": 1.5, "text": "secret-3"}',
+    'has no string "text"': '{"id": "b", "text": ["secret-4"]}',
+    "holds half a character (a lone surrogate)": '{"id": "c", "text": "secret-5 \\ud800"}',
+}
+
+
+def test_rows_that_are_no_texts_are_rejected_and_stop_no_other(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5))
+    with source.open("a") as file:
+        file.write("\n".join(["", *BAD.values(), ""]))
+    result = bulk(source, tmp_path / "out")
+    assert result.exit_code == 1, result.output
+    assert f"5 rejects in {tmp_path / 'out' / '_rejects.jsonl'}" in result.stdout
+    rejects = (tmp_path / "out" / "_rejects.jsonl").read_text()
+    told = [json.loads(line) for line in rejects.splitlines()]
+    assert [each["reason"] for each in told] == list(BAD)
+    assert [each["id"] for each in told] == [None, None, None, "b", "c"]
+    assert told[0]["place"] == "a.jsonl, row 6"
+    assert {each["status"] for each in told} == {"invalid"}
+    assert "secret" not in rejects + result.output
+    assert len(read(tmp_path / "out")) == 5
+    assert bulk(source, tmp_path / "out").exit_code == 1
+
+
+class Odd:
+    """Does otherwise for some words."""
+
+    def run(self, text: str, **_: Any) -> records.Result:
+        if "Porto" in text:
+            raise KeyError(text)
+        if "Denver" in text:
+            return records.Result(records.Status.BUDGET_EXHAUSTED, None, reason="rounds ran out")
+        if "Edinburgh" in text:
+            return records.Result(records.Status.CLEAN, "another text")
+        if "memory" in text:
+            raise MemoryError
+        if "outage" in text:
+            return records.Result(records.Status.FAILED, None, reason="no answer", outage=True)
+        return records.Result(records.Status.CLEAN, text)
+
+
+@pytest.fixture
+def odd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_texts, "make_anonymizers", lambda _: {"edit": Odd()})
+
+
+@pytest.mark.usefixtures("odd")
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_is_not_releasable_is_never_written(tmp_path: Path, kept: bool) -> None:
+    rows = comments(5)
+    source = write(tmp_path / "a.jsonl", rows)
+    result = bulk(source, tmp_path / "out", *["--rejected-texts"] * kept)
+    assert result.exit_code == 1
+    assert [line["id"] for line in read(tmp_path / "out")] == ["c2", "c3"]
+    rejects = (tmp_path / "out" / "_rejects.jsonl").read_text()
+    told = [json.loads(line) for line in rejects.splitlines()]
+    assert [(each["id"], each["status"], each["reason"]) for each in told] == [
+        ("c0", "failed", "KeyError"),
+        ("c1", "failed", "ValueError"),
+        ("c4", "budget_exhausted", "rounds ran out"),
+    ]
+    texts = [rows[number]["text"] for number in (0, 1, 4)]
+    assert [each.get("text") for each in told] == (texts if kept else [None] * 3)
+    assert "Porto" not in result.output
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_model_that_is_not_there_stops_the_run_and_rejects_nothing(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [{"id": 1, "text": "an outage"}])
+    result = bulk(source, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "error: anonymize: the model is not there: no answer" in result.stderr
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_worker_without_memory_says_nothing_of_the_text(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [{"id": 1, "text": "memory"}])
+    assert bulk(source, tmp_path / "out").exit_code == 3
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5))
+    bulk(source, tmp_path / "out")
+    result = bulk(source, tmp_path / "out", "--attributes", "age", "--max-rounds", 2)
+    assert result.exit_code == 2
+    assert "attributes was None and is ['age']" in result.stderr
+    assert "max_rounds was 3 and is 2" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--field", "body"], 'has no string "body"; name the fields with --field and --id'),
+        (["--mode", "rewrite"], "mode rewrite needs a model"),
+        (["--attributes", "shoe"], "name some of age"),
+        (["--workers", 2, "--scheduler", "tcp://127.0.0.1:1"], "--scheduler uses those"),
+        (["--id", "status"], "--field and --id must differ"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(tmp_path: Path, arguments: list[object], said: str) -> None:
+    result = bulk(write(tmp_path / "a.jsonl", comments(5)), tmp_path / "out", *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_parquet_without_the_columns_is_told_which_it_has(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "body": ["x"]}), tmp_path / "a.parquet")
+    result = bulk(tmp_path / "a.parquet", tmp_path / "out")
+    assert "a.parquet: needs one column 'text' (--field); it has id, body" in result.stderr
+    pq.write_table(pa.table({"id": [1.5], "text": ["x"]}), tmp_path / "a.parquet")
+    result = bulk(tmp_path / "a.parquet", tmp_path / "out")
+    assert "column 'id' must hold strings or whole numbers" in result.stderr
+
+
+def test_no_texts_are_nothing_to_do(tmp_path: Path) -> None:
+    assert bulk(write(tmp_path / "a.jsonl", []), tmp_path / "out").exit_code == 5
+
+
+@pytest.fixture
+def keyfile(tmp_path: Path) -> Path:
+    directory = tmp_path / "keys"
+    directory.mkdir(mode=0o700)
+    return directory / "pseudonyms"
+
+
+def job(keyfile: Path) -> Texts:
+    settings = AnonymizationSettings(consistent=str(keyfile))
+    return Texts.by(settings, Fields("text", "id"), Format.JSONL, keep_texts=False)
+
+
+def test_a_value_is_replaced_by_the_same_in_all_units(tmp_path: Path, keyfile: Path) -> None:
+    rows = [{"id": n, "text": f"Call me at 020 7946 0018, {'very ' * n}."} for n in range(30)]
+    source = write(tmp_path / "a.jsonl", rows)
+    result = bulk(source, tmp_path / "out", "--consistent", keyfile, "--unit-bytes", 1024)
+    assert result.exit_code == 0, result.output
+    said = {str(line["text"]).partition(",")[0] for line in read(tmp_path / "out")}
+    assert len(said) == 1
+    assert len(list((tmp_path / "out").glob("part-*"))) > 2
+
+
+def test_the_pseudonym_key_is_in_nothing_that_travels_or_is_written(
+    tmp_path: Path, keyfile: Path
+) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5))
+    result = bulk(source, tmp_path / "out", "--consistent", keyfile)
+    travels = job(keyfile)
+    every = pickle.dumps(travels) + repr(travels).encode() + result.output.encode()
+    every += b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*") if path.is_file())
+    key = keyfile.read_bytes()
+    assert not any(form in every for form in (key, key.hex().encode()))
+
+
+def test_a_worker_with_another_pseudonym_key_or_none_does_not_start(keyfile: Path) -> None:
+    begun = job(keyfile)
+    begun.start()
+    keyfile.unlink()
+    with pytest.raises(StoppedError, match="does not see the key file"):
+        begun.start()
+    assert not keyfile.exists()
+    keyfile.write_bytes(bytes(range(32)))
+    keyfile.chmod(0o600)
+    with pytest.raises(StoppedError, match="has another key in"):
+        begun.start()
+
+
+def test_a_worker_that_cannot_make_the_anonymizer_says_where(
+    monkeypatch: pytest.MonkeyPatch, keyfile: Path
+) -> None:
+    def missing(_: object) -> None:
+        raise ImportError("needs the extra")
+
+    monkeypatch.setattr(bulk_texts, "make_anonymizers", missing)
+    with pytest.raises(StoppedError, match=r"a worker on .*: needs the extra"):
+        job(keyfile).start()
+
+
+def test_another_model_file_is_another_configuration(tmp_path: Path) -> None:
+    model = tmp_path / "m.gguf"
+
+    def configuration() -> Any:
+        settings = AnonymizationSettings(model=str(model))
+        fields = Fields("text", "id")
+        return Texts.by(settings, fields, Format.JSONL, keep_texts=False).configuration()
+
+    model.write_bytes(b"1")
+    before = configuration()
+    model.write_bytes(b"12")
+    assert {name for name in before if configuration()[name] != before[name]} == {"model_file"}

@@ -1,0 +1,162 @@
+"""``dynaserve bulk defend``, with threads for workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from dynaserve import DynaNoise, RankTemplate
+from dynaserve.cli import app
+from dynaserve.defenses import Undefended
+from tests.bulk.tables import Table, released
+
+pytestmark = pytest.mark.usefixtures("here")
+SECRET = bytes(range(200, 232))
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", SECRET.hex())
+
+
+def bulk(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["bulk", "defend", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("unit_bytes", [1024, 4000, 1 << 24])
+def test_it_equals_one_call_however_it_is_cut(
+    tmp_path: Path, logits: Table, unit_bytes: int
+) -> None:
+    result = bulk(logits.path, tmp_path / "out", "--unit-bytes", unit_bytes, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["rows"] == 500
+    ids, labels, probabilities = released(tmp_path / "out")
+    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=logits.queries)
+    assert ids == logits.ids
+    np.testing.assert_array_equal(probabilities, expected)
+    np.testing.assert_array_equal(labels, expected.argmax(axis=1))
+
+
+def test_a_directory_is_one_input(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).normal(size=(90, 4))
+    tables = [Table(tmp_path / "in" / f"{n}.parquet", values[n : n + 30], n) for n in (0, 30, 60)]
+    for table in tables:
+        table.write()
+    assert bulk(tmp_path / "in", tmp_path / "out").exit_code == 0
+    ids, _, probabilities = released(tmp_path / "out")
+    assert ids == [own for table in tables for own in table.ids]
+    queries = np.concatenate([table.queries for table in tables])
+    np.testing.assert_array_equal(probabilities, DynaNoise.keyed(SECRET)(values, queries=queries))
+
+
+def test_a_saved_template_is_used_and_needs_no_query(tmp_path: Path, logits: Table) -> None:
+    generator = np.random.default_rng(0)
+    template = RankTemplate.calibrate(
+        generator.normal(size=(400, 7)), generator.integers(0, 7, 400)
+    )
+    template.save(tmp_path / "defense.toml")
+    pq.write_table(pq.read_table(logits.path).drop(["query"]), logits.path)
+    result = bulk(logits.path, tmp_path / "out", "--defense", tmp_path / "defense.toml")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(released(tmp_path / "out")[2], template(logits.logits))
+
+
+def test_the_query_may_be_any_column(tmp_path: Path, logits: Table) -> None:
+    assert bulk(logits.path, tmp_path / "a", "--query-from", "logits").exit_code == 0
+    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=logits.logits)
+    np.testing.assert_array_equal(released(tmp_path / "a")[2], expected)
+    assert bulk(logits.path, tmp_path / "b", "--query-from", "id").exit_code == 0
+    queries = [own.encode() for own in logits.ids]
+    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=queries)
+    np.testing.assert_array_equal(released(tmp_path / "b")[2], expected)
+
+
+def test_the_same_query_gets_the_same_noise_in_any_row_and_unit(tmp_path: Path) -> None:
+    values = np.tile(np.random.default_rng(0).normal(size=(1, 5)), (300, 1))
+    table = Table(tmp_path / "x.parquet", values).write()
+    bulk(table.path, tmp_path / "out", "--query-from", "logits", "--unit-bytes", 1024)
+    assert len(np.unique(released(tmp_path / "out")[2], axis=0)) == 1
+    assert len(list((tmp_path / "out").glob("part-*"))) > 3
+
+
+def test_bad_rows_are_rejected_and_the_exit_code_says_so(tmp_path: Path, logits: Table) -> None:
+    logits.logits[17, 3] = np.nan
+    logits.write(row_group_size=120)
+    result = bulk(logits.path, tmp_path / "out")
+    assert result.exit_code == 1
+    ids, _, probabilities = released(tmp_path / "out")
+    good = np.delete(np.arange(500), 17)
+    assert ids == [logits.ids[row] for row in good]
+    expected = DynaNoise.keyed(SECRET)(logits.logits[good], queries=logits.queries[good])
+    np.testing.assert_array_equal(probabilities, expected)
+    reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
+    assert (reject["id"], reject["place"]) == ("row-17", "logits.parquet, row 18")
+
+
+def test_the_key_is_in_no_file_and_no_message(tmp_path: Path, logits: Table) -> None:
+    result = bulk(logits.path, tmp_path / "out")
+    every = result.output.encode()
+    every += b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*") if path.is_file())
+    assert SECRET not in every
+    assert SECRET.hex().encode() not in every
+
+
+def test_another_key_is_refused_without_showing_either(
+    tmp_path: Path, logits: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bulk(logits.path, tmp_path / "out")
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", bytes(range(32)).hex())
+    result = bulk(logits.path, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "key was '" in result.stderr
+    assert SECRET.hex()[:16] not in result.stderr
+
+
+def test_scores_as_they_are_take_a_second_word(tmp_path: Path, logits: Table) -> None:
+    Undefended().save(tmp_path / "none.toml")
+    options = (logits.path, tmp_path / "out", "--defense", tmp_path / "none.toml")
+    refused = bulk(*options)
+    assert (refused.exit_code, "say --undefended too" in refused.stderr) == (2, True)
+    assert bulk(*options, "--undefended").exit_code == 0
+
+
+def test_fresh_noise_needs_no_key(
+    tmp_path: Path, logits: Table, state_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DYNASERVE_NOISE_KEY")
+    result = bulk(logits.path, tmp_path / "out", "--defense", "dynanoise-paper")
+    assert result.exit_code == 0, result.output
+    assert released(tmp_path / "out")[2].shape == (500, 7)
+    assert not state_directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--defense", "strong"], "--defense strong: there is no such file; choose dynanoise"),
+        (["--query-from", "input"], "needs one column 'input'"),
+        (
+            ["--logits", "query", "--query-from", "id", "--id", "logits"],
+            "'logits' must hold strings",
+        ),
+    ],
+)
+def test_wrong_use_is_one_clear_line(
+    tmp_path: Path, logits: Table, arguments: list[str], said: str
+) -> None:
+    result = bulk(logits.path, tmp_path / "out", *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_no_defense_is_said(tmp_path: Path, logits: Table) -> None:
+    (tmp_path / "x.toml").write_text("a = 1")
+    result = bulk(logits.path, tmp_path / "out", "--defense", tmp_path / "x.toml")
+    assert result.exit_code == 2
+    assert "x.toml: is not a defense file" in result.stderr

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynaserve.bulk import cluster
+from dynaserve.bulk import run as run_module
+from dynaserve.bulk.cluster import Place, connected, require_dask
+from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.run import Summary, Watch, run
+from dynaserve.bulk.shards import require_arrow
+from tests.bulk.jobs import Upper, lines
+
+
+def test_workers_are_started_or_found_not_both() -> None:
+    with pytest.raises(ValueError, match="--workers starts workers here, --scheduler uses those"):
+        Place(2, "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("name", ["distributed", "pyarrow"])
+def test_without_the_extra_it_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    need = require_dask if name == "distributed" else require_arrow
+    with pytest.raises(ImportError, match=r'pip install "dynaserve\[bulk\]"'):
+        need()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.2)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+        with (
+            pytest.raises(StoppedError, match=f"{address}: no Dask scheduler"),
+            connected(Place(scheduler=address)),
+        ):
+            pass
+
+
+def test_a_scheduler_without_workers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    monkeypatch.setattr(cluster, "_PATIENCE", 1)
+    here = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
+    with distributed.LocalCluster(n_workers=0, processes=False, **here) as empty:
+        where = Place(scheduler=empty.scheduler_address)
+        with pytest.raises(StoppedError, match="start some with: dask worker"), connected(where):
+            pass
+
+
+def pid(_: Any = None) -> int:
+    return os.getpid()
+
+
+def test_workers_are_processes_that_speak_tls_and_outlive_a_deadly_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = lines(tmp_path / "a.jsonl", 100)
+    with connected(Place(workers=2)) as client:
+        addresses = client.nthreads()
+        assert len(addresses) == 2
+        assert set(addresses.values()) == {1}
+        assert len({os.getpid(), *client.run(pid).values()}) == 3
+        assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
+        port = int(client.scheduler.address.rpartition(":")[2])
+        stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with (
+            socket.create_connection(("127.0.0.1", port), 10) as connection,
+            pytest.raises((ssl.SSLError, ConnectionError)),  # it has no certificate of the run
+            stranger.wrap_socket(connection) as wrapped,
+        ):
+            wrapped.recv(1)
+        client.cluster.scheduler.allowed_failures = 0
+        monkeypatch.setattr(run_module, "connected", lambda _: nullcontext(client))
+        output = tmp_path / "out"
+        with pytest.raises(StoppedError, match=r"a\.jsonl, bytes 0 to 500: every worker"):
+            run(Upper("kill"), source, output, Place(), unit_bytes=500, watch=Watch())
+        assert len(list(output.glob("part-*"))) >= 6
+        again = run(Upper(), source, output, Place(), unit_bytes=500, watch=Watch())
+        assert again == Summary(100, again.before, 0)
+        assert again.before > 0

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dynaserve.bulk.output import Ledger, Output, opened
+from dynaserve.bulk.shards import Fingerprint
+
+FILE = Fingerprint("a.jsonl", 10, "00ff")
+LEDGER = Ledger("anonymize", {"mode": "edit", "key": "12ab"}, (FILE,), (3, 4))
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(tmp_path, "jsonl")
+
+
+def test_a_part_is_done_when_it_is_there(output: Output) -> None:
+    output.put(3, b"three\n", [])
+    output.put(1_000_000, b"million\n", [b"reject\n"])
+    (output.path / ".part-000007.jsonl.00").write_bytes(b"half")
+    assert output.done() == {3, 1_000_000}
+    assert (output.path / "part-000003.jsonl").read_bytes() == b"three\n"
+
+
+def test_rejects_come_together_in_order_for_their_owner_alone(output: Output) -> None:
+    assert output.gather_rejects() == 0
+    assert not (output.path / "_rejects.jsonl").exists()
+    output.put(10, b"", [b"c\n"])
+    output.put(2, b"", [b"a\n", b"b\n"])
+    output.put(3, b"", [])
+    assert output.gather_rejects() == 3
+    rejects = output.path / "_rejects.jsonl"
+    assert rejects.read_bytes() == b"a\nb\nc\n"
+    assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+
+
+def test_rejects_of_a_part_that_is_not_done_do_not_count(
+    output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, calls = os.fsync, []
+
+    def full(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        output.put(0, b"part\n", [b"reject\n"])
+    assert output.done() == frozenset()
+    assert output.gather_rejects() == 0
+    assert [each.name for each in output.path.iterdir()] == [".rejects"]
+    output.put(0, b"part\n", [])
+    assert output.gather_rejects() == 0
+
+
+def test_the_ledger_comes_back_as_it_was(output: Output) -> None:
+    assert output.ledger() is None
+    output.begin(LEDGER)
+    assert output.ledger() == LEDGER
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"format": "x"}', b'{"format": 1, "a": 2}']
+)
+def test_a_ledger_of_somebody_else_is_refused(output: Output, content: bytes) -> None:
+    (output.path / "_ledger.json").write_bytes(content)
+    with pytest.raises(ValueError, match="was not written by this program"):
+        output.ledger()
+
+
+def test_a_directory_with_other_files_is_refused(output: Output) -> None:
+    (output.path / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"is not empty: holds thesis\.txt"):
+        output.ledger()
+
+
+def refused(**changes: object) -> str:
+    now = {"command": "anonymize", "configuration": LEDGER.configuration, "files": [FILE]}
+    with pytest.raises(ValueError, match="begun with something else") as raised:
+        LEDGER.require_same(**(now | changes))  # type: ignore[arg-type]
+    return str(raised.value)
+
+
+def test_all_that_changed_is_named() -> None:
+    LEDGER.require_same("anonymize", {"key": "12ab", "mode": "edit"}, [FILE])
+    said = refused(configuration={"mode": "rewrite", "key": "12ab", "seed": 1})
+    assert "mode was 'edit' and is 'rewrite'" in said
+    assert "seed was None and is 1" in said
+    assert "key" not in said
+    assert "command was 'anonymize' and is 'defend'" in refused(command="defend")
+    assert "a.jsonl has another content" in refused(files=[replace(FILE, digest="00")])
+    assert "a.jsonl is gone" in refused(files=[])
+    assert "b.jsonl is new" in refused(files=[FILE, replace(FILE, name="b.jsonl")])
+
+
+def test_another_version_is_another_run() -> None:
+    with pytest.raises(ValueError, match=r"version was '0\.0' and is"):
+        replace(LEDGER, version="0.0").require_same("anonymize", LEDGER.configuration, [FILE])
+
+
+def test_one_run_at_a_time_writes_and_what_a_crash_left_is_cleared(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "out"
+    with opened(path, "jsonl") as output:
+        output.put(0, b"x\n", [b"y\n"])
+        with pytest.raises(ValueError, match="another run writes to it"), opened(path, "jsonl"):
+            pass
+    left = [path / ".part-000001.jsonl.ab", path / ".rejects" / ".part-000001.jsonl.cd"]
+    for each in left:
+        each.write_bytes(b"half")
+    with opened(path, "jsonl") as output:
+        assert not any(each.exists() for each in left)
+        assert output.done() == {0}
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    with pytest.raises(ValueError, match="is a file"), opened(tmp_path / "out", "jsonl"):
+        pass
+
+
+def test_the_ledger_is_small_and_readable(output: Output) -> None:
+    output.begin(LEDGER)
+    told = json.loads((output.path / "_ledger.json").read_text())
+    assert told["input"] == [{"name": "a.jsonl", "size": 10, "digest": "00ff"}]
+    assert told["rows"] == [3, 4]

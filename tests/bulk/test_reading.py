@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynaserve.bulk import reading
+from dynaserve.bulk.reading import close, read_lines, read_tables
+from dynaserve.bulk.shards import Unit, cut, find_shards
+
+LINES = st.lists(st.sampled_from([b"{}", b'{"id": 1}', b"", b"  ", b"x" * 40]), max_size=20)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    close()
+
+
+@given(
+    lines=LINES, end=st.sampled_from([b"\n", b"\r\n"]), last=st.booleans(), size=st.integers(1, 60)
+)
+def test_units_of_lines_hold_every_line_once(
+    lines: list[bytes], end: bytes, last: bool, size: int
+) -> None:
+    content = end.join(lines) + (end if last else b"")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "a.jsonl")
+        path.write_bytes(content)
+        read = [line for unit in cut(find_shards(path), size) for line in read_lines(unit)]
+    assert read == [line.strip() for line in lines if line.strip()]
+
+
+def numbers(unit: Unit) -> list[int]:
+    return [row for batch in read_tables(unit, ["n"]) for row in batch.column(0).to_pylist()]
+
+
+@given(
+    rows=st.integers(1, 60),
+    group=st.integers(1, 60),
+    batch=st.integers(1, 20),
+    marks=st.sets(st.integers(1, 59), max_size=6),
+    order=st.randoms(use_true_random=False),
+)
+def test_any_units_of_parquet_hold_their_rows_in_whatever_order_they_are_read(
+    rows: int, group: int, batch: int, marks: set[int], order: random.Random
+) -> None:
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "BATCH", batch)
+        path = Path(directory, "a.parquet")
+        pq.write_table(pa.table({"n": np.arange(rows)}), path, row_group_size=group)
+        (shard,) = find_shards(path)
+        ends = sorted({0, rows, *(mark for mark in marks if mark < rows)})
+        units = [Unit(shard, *pair) for pair in pairwise(ends)]
+        order.shuffle(units)
+        for unit in units:
+            assert numbers(unit) == list(range(unit.start, unit.stop))
+
+
+def test_a_file_is_opened_once_for_units_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(100)}), path)
+    (shard,) = find_shards(path)
+    opened = []
+    monkeypatch.setattr(
+        reading, "open_parquet", lambda shard: opened.append(shard) or pq.ParquetFile(shard.path)
+    )
+    for start in (0, 10, 50, 90):
+        assert numbers(Unit(shard, start, start + 10)) == list(range(start, start + 10))
+    assert len(opened) == 1
+    assert numbers(Unit(shard, 20, 30)) == list(range(20, 30))
+    assert len(opened) == 2
+
+
+def test_another_file_in_its_place_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(100)}), path)
+    (shard,) = find_shards(path)
+    assert numbers(Unit(shard, 0, 10)) == list(range(10))
+    path.unlink()
+    pq.write_table(pa.table({"n": -np.arange(100)}), path)
+    assert numbers(Unit(shard, 10, 12)) == [-10, -11]
+
+
+def test_a_file_that_ends_early_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(5)}), path)
+    (shard,) = find_shards(path)
+    with pytest.raises(ValueError, match=r"a\.parquet: has fewer rows than before"):
+        numbers(Unit(shard, 0, 6))

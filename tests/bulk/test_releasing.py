@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynaserve import DynaNoise
+from dynaserve.bulk.releasing import Columns, first_width, release, require_columns
+from dynaserve.bulk.shards import find_shards
+
+NAMES = Columns("id", "logits", "query")
+KEYED = DynaNoise.keyed(bytes(range(32)))
+PLAIN = Columns("id", "logits", None)
+LOGITS = np.random.default_rng(1).normal(0, 2, (6, 3)).astype(np.float32)
+
+
+def batch(logits: Any, query: Any = None, ids: Any = None) -> Any:
+    columns = {"id": ids or list(range(len(logits))), "logits": logits}
+    if query is not None:
+        columns["query"] = query
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def lists(released: Any) -> list[list[float]]:
+    return list(released.probabilities.to_pylist())
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+@pytest.mark.parametrize("shape", [pa.list_, lambda kind: pa.list_(kind, 3)])
+def test_any_list_of_floats_gives_what_the_defense_gives(kind: Any, shape: Any) -> None:
+    values = LOGITS.astype(kind.to_pandas_dtype())
+    queries = np.arange(12).reshape(6, 2)
+    read = batch(pa.array(list(values), shape(kind)), pa.array(queries.tolist()))
+    released = release(KEYED, read, NAMES)
+    expected = KEYED(values, queries=queries)
+    assert lists(released) == expected.tolist()
+    assert released.labels.tolist() == expected.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "queries"),
+    [
+        (pa.array([b"a", b"b"]), [b"a", b"b"]),
+        (pa.array([b"a", b"b"], pa.binary(1)), [b"a", b"b"]),
+        (pa.array(["é", "b"]), ["é".encode(), b"b"]),
+        (pa.array([3, 4]), np.array([3, 4])),
+        (pa.array([True, False]), np.array([True, False])),
+        (pa.array([[1, 2], [3, 4]], pa.list_(pa.uint8())), np.array([[1, 2], [3, 4]], np.uint8)),
+    ],
+)
+def test_a_query_is_what_serving_would_hash(column: Any, queries: Any) -> None:
+    released = release(KEYED, batch(pa.array(list(LOGITS[:2])), column), NAMES)
+    assert lists(released) == KEYED(LOGITS[:2], queries=queries).tolist()
+
+
+def test_a_slice_of_a_batch_is_its_rows_alone() -> None:
+    whole = batch(pa.array(list(LOGITS)), pa.array(list(LOGITS)))
+    expected = KEYED(LOGITS, queries=LOGITS)[2:5].tolist()
+    assert lists(release(KEYED, whole.slice(2, 3), NAMES)) == expected
+
+
+def test_rows_that_lack_something_are_refused_and_no_others() -> None:
+    logits = [[1.0, 2.0], None, [1.0, None], [3.0, 1.0], [1.0, 2.0]]
+    query = pa.array([[1, 2], [1, 2], [1, 2], [1, None], [5, 6]])
+    read = batch(logits, query, [0, 1, 2, 3, None])
+    released = release(KEYED, read, NAMES)
+    assert released.refused == {
+        1: 'has no "logits", or not all of it',
+        2: 'has no "logits", or not all of it',
+        3: 'has no "query", or not all of it',
+        4: 'has no "id", or not all of it',
+    }
+    assert released.rows.tolist() == [0]
+    # That another row lacks a number must not turn its whole numbers into others.
+    assert lists(released) == KEYED(np.array([[1.0, 2.0]]), queries=np.array([[1, 2]])).tolist()
+
+
+ROW = st.sampled_from(
+    [
+        [1.0, 2.0, 0.5],
+        [0.0, 0.0],
+        [3.0],
+        [],
+        [float("nan"), 1.0],
+        [float("inf"), 0.0, 1.0],
+        [2.0, -1.0],
+    ]
+)
+
+
+@given(st.lists(ROW, max_size=30))
+def test_what_a_row_gets_depends_on_no_other_row(rows: list[list[float]]) -> None:
+    ids = list(range(len(rows)))
+    read = pa.RecordBatch.from_pydict(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "logits": pa.array(rows, pa.list_(pa.float32())),
+            "query": pa.array([str(number) for number in ids], pa.string()),
+        }
+    )
+    released = release(KEYED, read, NAMES)
+    alone = {}
+    for number, row in enumerate(rows):
+        values = np.array([row], np.float32)
+        if len(row) >= 2 and np.isfinite(values).all():
+            alone[number] = KEYED(values, queries=[str(number).encode()])[0].tolist()
+    assert dict(zip(released.rows.tolist(), lists(released), strict=True)) == alone
+    assert released.rows.tolist() == sorted(alone)
+    assert released.refused.keys() == set(ids) - alone.keys()
+    assert {"its logits are refused by the defense (ValueError)"} >= set(released.refused.values())
+
+
+def table(path: Path, **columns: Any) -> Any:
+    pq.write_table(pa.table(columns), path)
+    (shard,) = find_shards(path)
+    return shard
+
+
+def test_columns_are_looked_at_before_anything_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    good = {"id": [1], "logits": [[1.0, 2.0]], "query": ["x"]}
+    require_columns(table(path, **good), NAMES)
+    for changed, said in (
+        ({"logits": [[1, 2]]}, "column 'logits' must hold lists of floats, not list"),
+        ({"logits": [1.0]}, "'logits' must hold lists of floats, not double"),
+        ({"id": [1.5]}, "'id' must hold strings or whole numbers, not double"),
+        ({"query": [[[1.0]]]}, "'query' must hold bytes, text, numbers or lists of numbers"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            require_columns(table(path, **(good | changed)), NAMES)
+    del good["query"]
+    with pytest.raises(ValueError, match=r"needs one column 'query' of bytes.*it has id, logits"):
+        require_columns(table(path, **good), NAMES)
+    require_columns(table(path, **good), PLAIN)
+
+
+def test_the_first_row_says_how_many_classes_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    assert first_width(table(path, logits=[[1.0, 2.0, 3.0], [1.0]]), PLAIN) == 3
+    assert first_width(table(path, logits=pa.array([], pa.list_(pa.float32()))), PLAIN) == 0
+    assert first_width(table(path, logits=[None, [1.0]]), PLAIN) == 0

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynaserve.bulk import run as run_module
+from dynaserve.bulk import scheduling
+from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.run import Progress, Summary, Watch, run
+from dynaserve.bulk.scheduling import Killed
+from tests.bulk.jobs import Upper, lines
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+def go(job: Upper, source: Path, output: Path, told: list[Progress] | None = None) -> Summary:
+    watch = Watch(goes_on=(told if told is not None else []).append)
+    return run(job, source, output, Place(), unit_bytes=500, watch=watch)
+
+
+def content(output: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(output.glob("part-*")))
+
+
+def test_every_row_comes_out_once_and_in_order(tmp_path: Path) -> None:
+    source = lines(tmp_path / "in" / "a.jsonl", 100)
+    lines(tmp_path / "in" / "b.jsonl", 0)
+    told: list[Progress] = []
+    summary = go(Upper(), source.parent, tmp_path / "out", told)
+    assert summary == Summary(rows=100, before=0, rejects=0)
+    assert content(tmp_path / "out") == source.read_bytes().upper()
+    assert {each.step for each in told} == {"survey", "upper"}
+    assert (told[-1].done, told[-1].total, told[-1].workers) == (100, 100, 2)
+    done = [each.done for each in told if each.step == "upper"]
+    assert done == sorted(done)
+
+
+def test_a_finished_run_does_nothing_and_starts_no_worker(
+    tmp_path: Path, here: list[Place]
+) -> None:
+    source = lines(tmp_path / "a.jsonl", 100)
+    go(Upper(), source, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("part-*")}
+    assert go(Upper(), source, tmp_path / "out") == Summary(rows=100, before=100, rejects=0)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert len(here) == 1
+
+
+def test_what_is_missing_is_done_and_nothing_else(tmp_path: Path) -> None:
+    source, output, notes = lines(tmp_path / "a.jsonl", 100), tmp_path / "out", tmp_path / "notes"
+    notes.mkdir()
+    go(Upper(), source, output)
+    whole = content(output)
+    missing = sorted(output.glob("part-*"))[2:4]
+    rows = sum(path.read_bytes().count(b"\n") for path in missing)
+    for path in missing:
+        path.unlink()
+    summary = go(Upper(notes=str(notes)), source, output)
+    assert summary == Summary(rows=100, before=100 - rows, rejects=0)
+    assert content(output) == whole
+    assert sorted(int(note.name) for note in notes.iterdir()) == [1000, 1500]
+
+
+def test_other_work_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    go(Upper(), source, output)
+    with pytest.raises(ValueError, match=r"out: was begun with something else: unit_bytes was 500"):
+        run(Upper(), source, output, Place(), unit_bytes=600, watch=Watch())
+    monkeypatch.setattr(Upper, "configuration", lambda _: {"case": "lower"})
+    with pytest.raises(ValueError, match="case was 'upper' and is 'lower'"):
+        go(Upper(), source, output)
+    monkeypatch.undo()
+    lines(source, 101)
+    with pytest.raises(ValueError, match=r"a\.jsonl has another content"):
+        go(Upper(), source, output)
+
+
+def test_two_rows_with_one_id_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    lines(tmp_path / "in" / "a.jsonl", 30)
+    (tmp_path / "in" / "b.jsonl").write_text('{"id": 99}\n\n{"id": 29}\n')
+    with pytest.raises(ValueError, match=r"a\.jsonl, row 30 and b\.jsonl, row 2 have the same id"):
+        go(Upper(), tmp_path / "in", tmp_path / "out")
+    assert not list((tmp_path / "out").glob("[!.]*"))
+
+
+def test_a_bad_row_stops_no_other(tmp_path: Path) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    assert go(Upper("reject"), source, output) == Summary(100, 0, 1)
+    reject = json.loads((output / "_rejects.jsonl").read_text())
+    assert reject == {"id": 7, "place": "a.jsonl, row 8", "status": "failed", "reason": "KeyError"}
+    assert content(output).count(b"\n") == 99
+    assert go(Upper("reject"), source, output) == Summary(100, 100, 1)
+
+
+def test_a_full_disk_stops_the_run_with_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    fsync, calls = os.fsync, []
+
+    def full(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) > 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoppedError, match="No space left on device; what is done is kept"):
+            go(Upper(), source, output)
+    assert not list(output.glob(".part-*"))
+    assert 0 < len(list(output.glob("part-*"))) <= 2
+    go(Upper(), source, output)
+    assert content(output) == source.read_bytes().upper()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        ("full", StoppedError, "^/out/part: No space left on device; what is done is kept"),
+        ("missing", StoppedError, "^the worker has no key$"),
+        ("bug", ZeroDivisionError, "^a bug$"),
+    ],
+)
+def test_what_stops_a_worker_stops_the_run(
+    tmp_path: Path, fault: str, error: type[Exception], said: str
+) -> None:
+    source = lines(tmp_path / "a.jsonl", 40)
+    with pytest.raises(error, match=said):
+        go(Upper(fault), source, tmp_path / "out")
+    assert go(Upper(), source, tmp_path / "out").rows == 40
+
+
+def test_units_that_kill_workers_do_not_keep_the_others_from_being_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    original = scheduling._result
+
+    def result(future: Any) -> Any:
+        return (
+            Killed()
+            if future.key.startswith("upper-") and future.key.endswith("-1")
+            else original(future)
+        )
+
+    monkeypatch.setattr(scheduling, "_result", result)
+    with pytest.raises(StoppedError, match=r"a\.jsonl, bytes 500 to 1000: every worker that tried"):
+        go(Upper(), source, output)
+    parts = {path.name for path in output.glob("part-*")}
+    assert len(parts) >= 7
+
+    monkeypatch.setattr(scheduling, "_result", lambda _: Killed())
+    with pytest.raises(StoppedError, match=r"a\.jsonl, bytes"):
+        go(Upper(), source, tmp_path / "other")
+
+
+def test_input_that_changes_under_a_run_is_not_passed_off_as_done(tmp_path: Path) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+
+    def grow(progress: Progress) -> None:
+        if progress.step == "upper" and source.stat().st_size < 4000:
+            with source.open("a") as file:
+                file.write('{"id": 1000}\n' * 100)
+
+    with pytest.raises((ValueError, StoppedError), match=r"have changed|has changed"):
+        run(Upper(), source, output, Place(), unit_bytes=500, watch=Watch(goes_on=grow))
+
+
+def test_a_worker_with_another_version_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "__version__", "0.0.0")
+    with pytest.raises(StoppedError, match=r"a worker has DynaServe .* and this is 0\.0\.0"):
+        go(Upper(), lines(tmp_path / "a.jsonl", 3), tmp_path / "out")
+
+
+def test_output_inside_of_the_input_is_refused(tmp_path: Path) -> None:
+    lines(tmp_path / "a.jsonl", 3)
+    for output in (tmp_path, tmp_path / "out"):
+        with pytest.raises(ValueError, match="is inside of the input"):
+            go(Upper(), tmp_path, output)
+
+
+def test_no_rows_are_no_work(tmp_path: Path) -> None:
+    assert go(Upper(), lines(tmp_path / "a.jsonl", 0), tmp_path / "out") == Summary(0, 0, 0)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dynaserve.bulk import shards
+from dynaserve.bulk.shards import Format, cut, find_shards, fingerprint
+
+
+def table(path: Path, rows: int, width: int = 4, group: int | None = None) -> Path:
+    values = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(rows * width, dtype="f4")), width)
+    pq.write_table(pa.table({"id": np.arange(rows), "logits": values}), path, row_group_size=group)
+    return path
+
+
+def test_a_directory_is_read_in_the_order_of_names_at_any_depth(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a/2.ndjson", "a/1.JSONL", "_rejects.jsonl", ".x.jsonl", "_o/c.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}\n")
+    (tmp_path / "README").write_text("not data")
+    found = find_shards(tmp_path)
+    assert [shard.name for shard in found] == ["a/1.JSONL", "a/2.ndjson", "b.jsonl"]
+    assert {shard.format for shard in found} == {Format.JSONL}
+    assert {shard.size for shard in found} == {3}
+
+
+def test_one_file_is_an_input_too(tmp_path: Path) -> None:
+    (shard,) = find_shards(table(tmp_path / "x.parquet", 3))
+    assert (shard.name, shard.format) == ("x.parquet", Format.PARQUET)
+    assert shard.path.is_absolute()
+
+
+def test_what_cannot_be_shared_out_is_refused_with_what_would_be_right(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        find_shards(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"holds no \.jsonl, \.ndjson, \.parquet file"):
+        find_shards(tmp_path)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"{}\n"))
+    with pytest.raises(ValueError, match=r"a\.jsonl\.gz: is compressed as a whole"):
+        find_shards(tmp_path)
+    (tmp_path / "a.jsonl.gz").unlink()
+    (tmp_path / "a.jsonl").write_text("{}")
+    table(tmp_path / "b.parquet", 3)
+    with pytest.raises(ValueError, match="one format at a time"):
+        find_shards(tmp_path)
+    (tmp_path / "a.jsonl").unlink()
+    (tmp_path / "b.parquet").write_bytes(b"no parquet, but long enough")
+    with pytest.raises(ValueError, match=r"b\.parquet: is not a Parquet file"):
+        cut(find_shards(tmp_path), 100)
+
+
+def test_lines_are_cut_by_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"x" * 25)
+    (tmp_path / "b.jsonl").write_bytes(b"")
+    units = cut(find_shards(tmp_path), 10)
+    assert [(unit.start, unit.stop) for unit in units] == [(0, 10), (10, 20), (20, 25)]
+
+
+def marks(path: Path, unit_bytes: int) -> list[tuple[int, int]]:
+    return [(unit.start, unit.stop) for unit in cut(find_shards(path), unit_bytes)]
+
+
+def test_one_large_row_group_becomes_several_units(tmp_path: Path) -> None:
+    path = table(tmp_path / "x.parquet", 100)
+    size = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
+    assert marks(path, size // 4) == [(0, 25), (25, 50), (50, 75), (75, 100)]
+    assert marks(path, 10 * size) == [(0, 100)]
+
+
+def test_units_end_with_row_groups_where_they_can(tmp_path: Path) -> None:
+    path = table(tmp_path / "x.parquet", 100, group=10)
+    size = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
+    assert marks(path, size) == [(row, row + 10) for row in range(0, 100, 10)]
+    assert all(not (start % 10 or stop % 10) for start, stop in marks(path, 3 * size))
+
+
+def test_rows_that_are_packed_well_do_not_make_a_unit_large(tmp_path: Path) -> None:
+    zeros = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(100_000, "f4")), 100)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"logits": zeros}), path)
+    assert path.stat().st_size < 10_000
+    assert len(marks(path, 100_000)) == 4
+
+
+def test_small_rows_fill_a_unit_by_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "UNIT_ROWS", 10)
+    assert marks(table(tmp_path / "x.parquet", 40), 1 << 30) == [
+        (0, 10), (10, 20), (20, 30), (30, 40),
+    ]  # fmt: skip
+
+
+def test_the_fingerprint_is_names_sizes_and_a_tree_of_digests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "BLOCK", 4)
+    (tmp_path / "a.jsonl").write_bytes(b"0123456789")
+    (found,) = fingerprint(find_shards(tmp_path))
+    leaves = [hashlib.blake2b(part).digest() for part in (b"0123", b"4567", b"89")]
+    assert found.digest == hashlib.blake2b(b"".join(leaves), digest_size=16).hexdigest()
+    assert (found.name, found.size) == ("a.jsonl", 10)
+
+
+def test_any_byte_changes_the_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"a" * 1000)
+    before = fingerprint(find_shards(path))
+    path.write_bytes(b"a" * 999 + b"b")
+    assert fingerprint(find_shards(path)) != before

@@ -1,0 +1,250 @@
+"""Real runs over files: processes that are killed, a real Dask cluster, and keys that stay put."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from dynaserve import DynaNoise
+from tests.bulk.tables import Table, released
+from tests.bulk.texts import comments, read, write
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.e2e
+
+COMMAND = [sys.executable, "-c", "from dynaserve.cli import main; main()", "bulk"]
+KEY = bytes(range(150, 182))
+TEXTS = 400
+PATIENCE = 120
+
+
+@dataclass
+class Process:
+    """A process with all that it starts: they are a group of their own."""
+
+    arguments: list[str]
+    log: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Process:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.arguments,
+                env=os.environ | self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self
+
+    @property
+    def running(self) -> subprocess.Popen[bytes]:
+        assert self.process is not None
+        return self.process
+
+    def workers(self) -> list[psutil.Process]:
+        with suppress(psutil.NoSuchProcess):
+            children = psutil.Process(self.running.pid).children(recursive=True)
+            return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        return []
+
+    def ends(self) -> int:
+        return self.running.wait(PATIENCE)
+
+    def stop(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(self.running.pid, number)
+                self.running.wait(10)
+
+
+def eventually(what: Callable[[], Any], process: Process | None = None) -> Any:
+    """Return the first true value; None if the process ends before there is one."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if value := what():
+            return value
+        if process is not None and process.running.poll() is not None:
+            return what() or None
+        time.sleep(0.01)
+    raise AssertionError(f"it never came to it:\n{process.log.read_text() if process else ''}")
+
+
+def parts(directory: Path) -> int:
+    return len(list(directory.glob("part-*")))
+
+
+@pytest.fixture
+def processes() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def start(tmp_path: Path, processes: ExitStack) -> Callable[..., Process]:
+    """Start ``dynaserve bulk``; its log is ``log`` in the test's directory."""
+
+    def start(*arguments: object, **environment: str) -> Process:
+        process = Process([*COMMAND, *map(str, arguments)], tmp_path / "log", environment)
+        processes.callback(process.stop)
+        return process.start()
+
+    return start
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    rows = comments(TEXTS)
+    for number, row in enumerate(rows):
+        row["text"] = " ".join(str(rows[number - back]["text"]) for back in range(4))
+    write(tmp_path / "in" / "a.jsonl", rows[: TEXTS // 2])
+    write(tmp_path / "in" / "b.jsonl", rows[TEXTS // 2 :])
+    return tmp_path / "in"
+
+
+def whole(start: Callable[..., Process], source: Path, output: Path) -> list[Any]:
+    """Return what an uninterrupted run writes, on one worker."""
+    process = start("anonymize", source, output, "--workers", 1)
+    assert process.ends() == 0, process.log.read_text()
+    lines = read(output)
+    assert [line["id"] for line in lines] == [f"c{number}" for number in range(TEXTS)]
+    return lines
+
+
+def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
+    tmp_path: Path, source: Path, start: Callable[..., Process]
+) -> None:
+    expected = whole(start, source, tmp_path / "whole")
+    output = tmp_path / "out"
+    run = ("anonymize", source, output, "--workers", 2, "--unit-bytes", 2048)
+    for least in (0, random.randint(1, 8), random.randint(9, 20)):
+        process = start(*run)
+        assert eventually((output / "_ledger.json").exists, process)
+        assert eventually(lambda least=least: parts(output) >= least, process)
+        time.sleep(random.uniform(0, 0.02))
+        workers = process.workers()
+        process.running.kill()  # not its workers: they end by themselves
+        assert process.ends() == -signal.SIGKILL
+        _, alive = psutil.wait_procs(workers, PATIENCE)
+        assert not alive
+        assert parts(output) < 45
+    process = start(*run)
+    # One of its workers dies, too: what it had in hand is done by another one.
+    victim = eventually(lambda: parts(output) >= 22 and process.workers(), process)[0]
+    victim.kill()
+    assert process.ends() == 0, process.log.read_text()
+    assert read(output) == expected
+    assert not list(output.glob(".*part-*"))
+    changed = start(*run, "--max-rounds", 2)
+    assert changed.ends() == 2
+    assert "max_rounds was 3 and is 2" in changed.log.read_text()
+    assert read(output) == expected
+
+
+@contextmanager
+def cluster(directory: Path, **environment: str) -> Iterator[tuple[str, Process]]:
+    """Start a scheduler and two workers; yield its address and the scheduler's process."""
+    dask = [sys.executable, "-m", "dask"]
+    local = ["--host", "127.0.0.1"]
+    told = {"DASK_LOGGING__DISTRIBUTED": "debug"} | environment
+    file = directory / "scheduler.json"
+    with ExitStack() as stack:
+        scheduler = Process(
+            [
+                *dask,
+                "scheduler",
+                *local,
+                "--port",
+                "0",
+                "--no-dashboard",
+                "--scheduler-file",
+                str(file),
+            ],
+            directory / "scheduler.log",
+            told,
+        ).start()
+        stack.callback(scheduler.stop)
+        eventually(lambda: file.exists() and file.read_text(), scheduler)
+        address = json.loads(file.read_text())["address"]
+        for number in range(2):
+            worker = Process(
+                [*dask, "worker", address, *local, "--nthreads", "1", "--no-dashboard"],
+                directory / f"worker-{number}.log",
+                told,
+            ).start()
+            stack.callback(worker.stop)
+        yield address, scheduler
+
+
+def graph(dask_scheduler: Any = None) -> list[bytes]:
+    return [pickle.dumps(task.run_spec) for task in dask_scheduler.tasks.values()]
+
+
+def test_a_real_cluster_does_the_same_and_the_key_is_seen_nowhere(
+    tmp_path: Path, start: Callable[..., Process]
+) -> None:
+    values = np.random.default_rng(0).normal(0, 3, (6000, 10))
+    table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
+    expected = DynaNoise.keyed(KEY)(values, queries=table.queries)
+    output, secret = tmp_path / "out", {"DYNASERVE_NOISE_KEY": KEY.hex()}
+    seen: list[bytes] = []
+    with cluster(tmp_path, **secret) as (address, _):
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, PATIENCE)
+            process = start(
+                "defend", table.path, output, "--scheduler", address, "--unit-bytes", 8192, **secret
+            )
+            while process.running.poll() is None:
+                seen += client.run_on_scheduler(graph)
+        assert process.ends() == 0, process.log.read_text()
+        texts = write(tmp_path / "a.jsonl", comments(20))
+        again = start("anonymize", texts, tmp_path / "texts", "--scheduler", address)
+        assert again.ends() == 0, again.log.read_text()
+        assert len(read(tmp_path / "texts")) == 20
+    assert any(b"logits.parquet" in task for task in seen)
+    ids, _, probabilities = released(output)
+    assert ids == table.ids
+    np.testing.assert_array_equal(probabilities, expected)
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    for form in (KEY, KEY.hex().encode(), KEY[:8], KEY.hex()[:16].encode()):
+        assert not any(form in content for content in [*seen, *written])
+
+
+def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
+    tmp_path: Path, start: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", KEY.hex())
+    values = np.random.default_rng(0).normal(0, 3, (30_000, 10))
+    table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
+    output = tmp_path / "out"
+    run = ("defend", table.path, output, "--unit-bytes", 8192)
+    with cluster(tmp_path) as (address, scheduler):
+        process = start(*run, "--scheduler", address)
+        assert eventually(lambda: parts(output) >= 5, process)
+        scheduler.running.kill()
+        assert process.ends() == 2
+    assert "error: defend: the Dask scheduler has gone; what is done is kept" in (
+        process.log.read_text()
+    )
+    assert 5 <= parts(output) < 400
+    resumed = start(*run, "--workers", 1)
+    assert resumed.ends() == 0, resumed.log.read_text()
+    expected = DynaNoise.keyed(KEY)(values, queries=table.queries)
+    np.testing.assert_array_equal(released(output)[2], expected)

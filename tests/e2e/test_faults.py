@@ -1,0 +1,234 @@
+"""What goes wrong around a service: hostile, slow and broken clients, workers that die, a stop.
+
+Whatever happens, no answer is undefended, and nobody else goes without theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any
+
+import httpx
+import numpy as np
+import orjson
+import pytest
+
+from tests.e2e.conftest import Server
+
+pytestmark = pytest.mark.e2e
+
+INFER = "/v2/models/digits/infer"
+MALFORMED = 10_000
+
+
+@pytest.fixture(scope="module")
+def server(serve: Callable[..., Server]) -> Server:
+    return serve(
+        workers=2, body_seconds=2.0, max_concurrent=64, variables={"DYNASERVE_LOGS": "json"}
+    )
+
+
+@pytest.fixture(scope="module")
+def wanted(server: Server, digits: Any) -> Any:
+    """Return the one answer that keyed noise gives to the first digit."""
+    return server.predict(digits[:1]).raise_for_status().json()
+
+
+def body_of(rows: list[list[float]]) -> bytes:
+    return orjson.dumps({"inputs": rows})
+
+
+@contextmanager
+def asking(server: Server, digits: Any, clients: int = 8) -> Iterator[list[Any]]:
+    """Have clients ask for the first digit on connections kept open; give what each got, or not."""
+    got: list[Any] = []
+    stop = threading.Event()
+    body = body_of(digits[:1])
+    headers = {"content-type": "application/json"}
+
+    def loop() -> None:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+        while not stop.is_set():
+            try:
+                connection.request("POST", "/predict", body, headers)
+                answer = connection.getresponse()
+                got.append((answer.status, orjson.loads(answer.read())))
+            except Exception as error:
+                got.append(error)
+                connection.close()
+                time.sleep(0.05)
+        connection.close()
+
+    threads = [threading.Thread(target=loop) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield got
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def malformed(number: int, good: bytes) -> tuple[str, bytes, dict[str, str]]:
+    """Return a path, a body and headers of which something is wrong; another for each number."""
+    rng = random.Random(number)
+    kind = number % 10
+    json = {"content-type": "application/json"}
+    cut = rng.randrange(1, len(good) - 1)
+    flipped = bytearray(good)
+    flipped[rng.randrange(10)] ^= 0xFF
+    tensor = {"name": "inputs", "shape": [1, 64], "datatype": "FP32"}
+    return (
+        ("/predict", good[:cut], json),
+        ("/predict", bytes(flipped), json),
+        ("/predict", rng.randbytes(200), json),
+        ("/predict", body_of([[float("nan")] * rng.randrange(1, 64)]), json),
+        ("/predict", b"[" * rng.randrange(1, 900), json),
+        (INFER, orjson.dumps({"inputs": [tensor | {"data": [1] * rng.randrange(64)}]}), {}),
+        (INFER, rng.randbytes(300), {"inference-header-content-length": str(rng.randrange(600))}),
+        (INFER, gzip.compress(good)[:20], {"content-encoding": "gzip"}),
+        (f"/{rng.randrange(10**9)}", good, json),
+        ("/predict", good, {"content-type": rng.choice(["text/plain", "application/xml"])}),
+    )[kind]
+
+
+def test_ten_thousand_malformed_requests_are_refused_and_change_nothing(
+    server: Server, digits: Any, wanted: Any
+) -> None:
+    good = body_of(digits[:1])
+    seen: Counter[int] = Counter()
+    traces = server.logged().count("Traceback")
+
+    async def send() -> None:
+        numbers = iter(range(MALFORMED))
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+
+            async def loop() -> None:
+                for number in numbers:
+                    path, body, headers = malformed(number, good)
+                    answer = await client.post(path, content=body, headers=headers)
+                    seen[answer.status_code] += 1
+                    assert list(answer.json()) == ["error"]
+
+            await asyncio.gather(*(loop() for _ in range(16)))
+
+    asyncio.run(send())
+    assert seen.total() == MALFORMED
+    assert set(seen) <= {400, 404, 413, 415}
+    assert server.predict(digits[:1]).json() == wanted
+    assert server.logged().count("Traceback") == traces
+
+
+def test_slow_clients_cost_nobody_else_an_answer(server: Server, digits: Any, wanted: Any) -> None:
+    head = b"POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
+    try:
+        for number, each in enumerate(slow):  # half of a head, or a body of which a byte comes
+            each.sendall(head if number % 2 else head + b"content-length: 500\r\n\r\n{")
+        with asking(server, digits) as got:
+            time.sleep(3)
+        assert len(got) > 50
+        assert all(each == (200, wanted) for each in got)
+        for number, each in enumerate(slow):
+            if number % 2 == 0:
+                each.settimeout(30)
+                assert each.recv(100).startswith(b"HTTP/1.1 408 ")
+    finally:
+        for each in slow:
+            each.close()
+
+
+def test_a_small_body_that_unpacks_to_a_gigabyte_is_refused(server: Server) -> None:
+    before = max(worker.memory_info().rss for worker in server.workers())
+    bomb = gzip.compress(gzip.compress(bytes(2**30), 9), 1)
+    inner = gzip.decompress(bomb)
+    for _ in range(5):
+        answer = httpx.post(
+            server.url + INFER, content=inner, headers={"content-encoding": "gzip"}, timeout=60
+        )
+        assert answer.status_code == 413
+    assert max(worker.memory_info().rss for worker in server.workers()) < before + 100 * 2**20
+
+
+def test_a_worker_that_is_killed_under_load_costs_its_own_requests_alone(
+    server: Server, digits: Any, wanted: Any
+) -> None:
+    with asking(server, digits) as got:
+        time.sleep(1)
+        killed = server.workers()[0].pid
+        os.kill(killed, signal.SIGKILL)
+        before = len(got)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and (
+            len(server.workers()) < 2 or killed in {each.pid for each in server.workers()}
+        ):
+            time.sleep(0.1)
+        time.sleep(2)
+    assert len(server.workers()) == 2
+    answers = [each for each in got if isinstance(each, tuple)]
+    assert all(each == (200, wanted) for each in answers)
+    # At most one request of each client was with the worker that died.
+    assert len(got) - len(answers) <= 8
+    assert len(answers) > before
+
+
+def test_more_requests_at_once_than_may_be_are_told_to_come_back(
+    serve: Callable[..., Server], digits: Any
+) -> None:
+    small = serve(workers=1, max_concurrent=4, body_seconds=2.0)
+    head = (
+        b"POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        b"content-length: 500\r\n\r\n{"
+    )
+    held = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(4)]
+    try:
+        for each in held:
+            each.sendall(head)
+        time.sleep(0.5)
+        answer = small.predict(digits[:1])
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+        assert "as many requests as may be (4)" in answer.json()["error"]
+        assert httpx.get(f"{small.url}/livez").status_code == 200
+    finally:
+        for each in held:
+            each.close()
+    end = time.monotonic() + 30
+    while small.predict(digits[:1]).status_code != 200 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert small.predict(digits[:1]).status_code == 200
+
+
+def test_a_stop_under_load_loses_no_request_that_was_accepted(
+    serve: Callable[..., Server], digits: Any
+) -> None:
+    """A request is accepted when its connection was still there after it was sent.
+
+    A connection that the server closed before it read the request ends without an answer, which
+    HTTP lets the client send again; one that ends in the midst of an answer lost it.
+    """
+    server = serve(workers=2, body_seconds=2.5)
+    want = server.predict(digits[:1]).json()
+    with asking(server, digits) as got:
+        time.sleep(2)
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(timeout=30)
+    answers = [each for each in got if isinstance(each, tuple)]
+    assert len(answers) > 50
+    assert all(each == (200, want) for each in answers)
+    cut = [each for each in got if type(each).__name__ == "IncompleteRead"]
+    assert not cut
+    np.testing.assert_array_equal(want["labels"], [0])

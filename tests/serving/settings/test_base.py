@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynaserve.serving.settings import ServeSettings, SettingsError, SummariesSettings
+
+SECRET = "hunter2-4711"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "serve.toml"
+
+
+def problems(*, flags: dict[str, object] | None = None, **environment: str) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        ServeSettings.load(flags, environment)
+    return caught.value.problems
+
+
+def test_a_flag_counts_more_than_a_variable_and_that_more_than_the_file(config: Path) -> None:
+    config.write_text("[limits]\nmax_rows = 1\nmax_columns = 1\nmax_bytes = 1\n")
+    settings = ServeSettings.load(
+        {"config": config, "max_rows": "3", "name": None},
+        {"DYNASERVE_MAX_ROWS": "2", "DYNASERVE_MAX_COLUMNS": "2", "DYNASERVE_SECONDS": ""},
+    )
+    assert (settings.max_rows, settings.max_columns, settings.max_bytes) == (3, 2, 1)
+    assert settings.seconds == ServeSettings().seconds
+
+
+def test_a_variable_names_the_file_too(config: Path) -> None:
+    config.write_text("[classifier]\nname = 'flowers'\n")
+    environment = {"DYNASERVE_CONFIG": str(config)}
+    assert ServeSettings.from_environment(environment).name == "flowers"
+
+
+def test_what_was_read_from_a_file_needs_no_file_in_a_worker(config: Path) -> None:
+    config.write_text("[classifier]\nname = 'flowers'\n")
+    told = ServeSettings.load({"config": config}, {}).to_environment()
+    config.unlink()
+    inherited = {"DYNASERVE_CONFIG": str(config)}
+    assert ServeSettings.from_environment(inherited | told).name == "flowers"
+
+
+def test_files_are_found_beside_the_file_that_names_them(config: Path) -> None:
+    (config.parent / "d.toml").touch()
+    config.write_text("[classifier]\ndefense = 'd.toml'\nsource = 'tag:latest'\n")
+    settings = ServeSettings.load({"config": config}, {})
+    assert settings.defense == str(config.parent / "d.toml")
+    assert settings.source == "tag:latest"
+
+
+def test_one_file_may_hold_several_services(config: Path) -> None:
+    config.write_text(
+        "[classifier]\nname = 'a'\n[summaries]\nk_min = 7\n[limits]\nmax_values = 9\n"
+    )
+    assert ServeSettings.load({"config": config}, {}).name == "a"
+    summaries = SummariesSettings.load({"config": config}, {})
+    assert (summaries.k_min, summaries.max_values) == (7, 9)
+
+
+def test_every_wrong_setting_is_named_where_it_stands_and_none_is_repeated(config: Path) -> None:
+    config.write_text(f"[limits]\nmax_rows = '{SECRET}'\nmax_rowz = 1\n[lmits]\n")
+    found = problems(
+        flags={"config": config, "workers": SECRET}, DYNASERVE_SECONDS="0", DYNASERVE_LOGS=SECRET
+    )
+    assert len(found) == 6
+    text = "\n".join(found)
+    assert SECRET not in text
+    for wanted in (
+        f"{config}: limits.max_rows: Input should be a valid integer",
+        f"{config}: limits has no max_rowz; do you mean max_rows?",
+        f"{config}: no table [lmits]; there are classifier, ",
+        "--workers: Input should be a valid integer",
+        "DYNASERVE_SECONDS: Input should be greater than 0",
+        "DYNASERVE_LOGS: Input should be 'off' or 'json'",
+    ):
+        assert wanted in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"[access]\nstate = {SECRET}", "no TOML: (at line 2, column "),
+        (b"\xff\xfe", "no TOML: it is not UTF-8"),
+        (f"'{SECRET} is the password' = 1", "no table [...]"),
+        (f"[access]\n'{SECRET} x' = 1", "access has no ..."),
+        ("access = 1", "no table [access]"),
+        ("[server]\nmax_rows = 1", "server has no max_rows"),
+    ],
+)
+def test_a_file_that_is_none_is_said_without_what_it_holds(
+    config: Path, content: str | bytes, message: str
+) -> None:
+    config.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (problem,) = problems(flags={"config": config})
+    assert problem.startswith(f"{config}: ")
+    assert message in problem
+    assert SECRET not in problem
+
+
+def test_a_file_that_is_not_there_is_said(config: Path) -> None:
+    assert problems(DYNASERVE_CONFIG=str(config)) == (f"{config}: No such file or directory",)
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    (problem,) = problems(DYNASERVE_STATE=f"mysql://me:{SECRET}@host")
+    assert problem == "DYNASERVE_STATE: write redis://HOST:PORT/DB, or leave it out"

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn import config
+
+from dynaserve.serving import connections
+
+HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    if scope["path"] == "/slow":
+        await asyncio.sleep(0.5)
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    )
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[int]:
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_keep_alive=60)
+    )
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    await task
+
+
+@pytest.fixture(autouse=True)
+def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(config.HTTP_PROTOCOLS, "auto", "")
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    connections.install()
+
+
+async def exchange(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
+    """Send parts with pauses between them; return what comes until the server hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for number, part in enumerate(parts):
+        await asyncio.sleep(pause if number else 0)
+        writer.write(part)
+    try:
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()
+
+
+def run(*parts: bytes, pause: float = 0.0) -> bytes:
+    async def ask() -> bytes:
+        async with serving() as port:
+            return await exchange(port, *parts, pause=pause)
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("parts", [(), (b"G",), (HEAD,), (HEAD, b"x-a: b\r\n", b"x-b: c\r\n")])
+def test_a_connection_that_brings_no_whole_head_is_closed(parts: tuple[bytes, ...]) -> None:
+    assert run(*parts, pause=0.09) == b""
+
+
+def test_a_whole_request_is_answered_and_the_next_head_may_not_drag_on_either() -> None:
+    answer = run(HEAD + b"\r\n", HEAD, b"x-a: b\r\n", b"x-b: c\r\n", pause=0.09)
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b"\r\n\r\nok")
+
+
+def test_an_answer_may_take_longer_than_a_head() -> None:
+    request = HEAD.replace(b"GET /", b"GET /slow") + b"connection: close\r\n\r\n"
+    assert run(request).endswith(b"ok")
+
+
+def test_slow_clients_keep_nobody_else_waiting() -> None:
+    async def ask() -> list[bytes]:
+        async with serving() as port:
+            slow = [asyncio.create_task(exchange(port, HEAD)) for _ in range(200)]
+            await asyncio.sleep(0)
+            request = HEAD + b"connection: close\r\n\r\n"
+            answers = [await exchange(port, request) for _ in range(20)]
+            assert set(await asyncio.gather(*slow)) == {b""}
+            return answers
+
+    assert all(answer.endswith(b"ok") for answer in asyncio.run(ask()))
