@@ -13,7 +13,7 @@ CXX_SOURCES := $(shell find csrc tests/native -type f \( -name '*.h' -o -name '*
 
 .DEFAULT_GOAL := help
 .PHONY: help prerequisites setup serve test lint format bench bench-kernels bench-scaling bench-service \
-    bench-peers bench-check bench-bounds bench-readme accuracy sanitize neon pins clean
+    bench-art bench-peers bench-load bench-check bench-bounds bench-readme accuracy sanitize neon container pins clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -92,17 +92,33 @@ bench-scaling: setup  ## Time the kernels over classes, batch sizes and threads;
 bench-service: setup  ## Time requests to servers with and without a defense
 	$(BIN)/python -m benchmarks.service $(BENCH_ARGS)
 
-# An environment over .venv, so that what the peers bring along touches nothing else.
-PEERS := .benchmarks/peers
-$(PEERS)/.installed: benchmarks/peers.txt $(VENV)/.installed
-	$(BIN)/python -m venv --clear $(PEERS)
+# An environment over .venv, so that what the toolbox brings along touches nothing else.
+ART := .benchmarks/art
+$(ART)/.installed: benchmarks/art.txt $(VENV)/.installed
+	$(BIN)/python -m venv --clear $(ART)
 	$(BIN)/python -c "import sysconfig; print('import site; site.addsitedir(%r)' % sysconfig.get_path('purelib'))" \
-	    > `$(PEERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"`/over.pth
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/peers.txt
+	    > `$(ART)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"`/over.pth
+	$(ART)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/art.txt
 	@touch $@
 
-bench-peers: setup $(PEERS)/.installed  ## bench-kernels, with IBM's adversarial-robustness-toolbox too
-	$(PEERS)/bin/python -m benchmarks.report $(BENCH_ARGS)
+bench-art: setup $(ART)/.installed  ## bench-kernels, with IBM's adversarial-robustness-toolbox too
+	$(ART)/bin/python -m benchmarks.report $(BENCH_ARGS)
+
+# Other servers, each with nothing but its own requirements.
+PEERS := bentoml mlserver litserve starlette
+PEERS_INSTALLED := $(PEERS:%=.benchmarks/peers/%/.installed)
+$(PEERS_INSTALLED): .benchmarks/peers/%/.installed: benchmarks/peers/%.txt | $(BIN)/pip
+	$(BIN)/python -m venv --clear .benchmarks/peers/$*
+	.benchmarks/peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench-peers: setup $(PEERS_INSTALLED)  ## Time requests to other servers and to DynaServe, in one run
+	$(BIN)/python -m benchmarks.peers $(BENCH_ARGS)
+
+LOADS := throughput soak memory shutdown kill
+bench-load: setup  ## Put a server under load, end it, kill it (needs wrk); about twelve minutes
+	@missing=; $(call need,command -v wrk,wrk$(comma) a client for load,Debian/Ubuntu: apt-get install wrk. macOS: brew install wrk); test -z "$$missing"
+	@for what in $(LOADS); do $(BIN)/python -m benchmarks.load $$what || failed=1; done; test -z "$$failed"
 
 bench-check: setup  ## Fail if a kernel got slower, relative to torch.softmax (benchmarks/bounds.toml)
 	@# 5: no bounds for this instruction set, and it says so
@@ -121,6 +137,9 @@ sanitize: setup  ## Run the kernel tests on a core built with AddressSanitizer a
 	PYTHON=$(BIN)/python tests/native/sanitize $(ARGS)
 
 AARCH64_CXX ?= aarch64-linux-gnu-g++
+
+container: setup  ## Make the classifier's image and ask it, without Docker (Debian, as root)
+	.ci/container
 
 neon:  ## Cross-compile the NEON kernels and compare them with the scalar ones under qemu
 	@missing=; \
@@ -141,6 +160,10 @@ pins:  ## Pin the newest versions that fit, for every supported Python, in const
 	$(UV) pip compile --quiet --upgrade --upgrade-package torch==2.13.0 --universal --python-version 3.10 \
 	    --extra all --extra dev --no-annotate --custom-compile-command 'make pins' \
 	    $(addprefix --no-emit-package ,$(CUDA_ONLY)) --output-file constraints.txt pyproject.toml
+	for peer in $(PEERS); do \
+	    $(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --no-annotate \
+	        --custom-compile-command 'make pins' --output-file benchmarks/peers/$$peer.txt benchmarks/peers/$$peer.in; \
+	done
 
 clean:  ## Remove build outputs and caches, not .venv
 	rm -rf build dist *.egg-info .benchmarks .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -22,6 +22,7 @@ from rich.console import Console
 
 from benchmarks import load_faults, load_steady, machine
 from benchmarks.load_wrk import MissingError
+from benchmarks.processes import clean_up_on_sigterm
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / ".benchmarks"
@@ -29,6 +30,7 @@ RESULTS = ROOT / ".benchmarks"
 
 def main() -> int:
     """Run one of them, print, and write the numbers."""
+    clean_up_on_sigterm()
     arguments = _parser().parse_args()
     console = Console(soft_wrap=True, highlight=False)
     try:

@@ -18,7 +18,10 @@ CLIENTS = 8
 AIM = 1.3
 """What a second worker should bring on two cores, the client on one of them too."""
 SOAK_CONNECTIONS = (8, 64)
-WARM_UP_PART = 0.2
+WARM_UP_SECONDS = 75
+"""BentoML keeps a timer for each request, and what it holds, until its time limit of 60 seconds."""
+STEADY_SECONDS = 30
+"""Looked at after that, at least."""
 SLICE_SECONDS = 2
 LEAST_OBJECT = 16
 """Bytes of the smallest object of CPython: less growth in a request than that is no leak."""
@@ -108,26 +111,29 @@ def growth(requests: NDArray[np.float64], resident: NDArray[np.float64]) -> Grow
 
 
 def memory(console: Console, *, requests: int) -> dict[str, Any]:
-    """Look at the workers' memory over so many answers, half of them by each route."""
+    """Look at the workers' memory over so many answers, half of the time by each route."""
     with defended(2) as (server,):
         workers = workers_of(server)
-        answers, looks, errors = 0, [(0, resident_bytes(workers))], 0
+        answers, seconds, errors = 0, 0.0, 0
+        looks = [(seconds, answers, resident_bytes(workers))]
         routes = list(ROUTES)
-        while answers < requests or len(looks) < 5:
+        while answers < requests or seconds < WARM_UP_SECONDS + STEADY_SECONDS:
             seen = _run(server, routes[len(looks) % len(routes)], SLICE_SECONDS)
-            answers, errors = answers + seen.requests, errors + sum(seen.errors.values())
-            looks.append((answers, resident_bytes(workers)))
+            answers, seconds = answers + seen.requests, seconds + seen.seconds
+            errors += sum(seen.errors.values())
+            looks.append((seconds, answers, resident_bytes(workers)))
         if workers_of(server) != workers:
             raise RuntimeError("a worker ended under load")
     table = np.array(looks, dtype=np.float64)
-    steady = table[table[:, 0] >= WARM_UP_PART * answers]
-    found = growth(steady[:, 0], steady[:, 1])
-    first, last = (table[at, 1] / 2**20 for at in (0, -1))
+    steady = table[table[:, 0] >= WARM_UP_SECONDS]
+    found = growth(steady[:, 1], steady[:, 2])
+    first, warm, last = (each / 2**20 for each in (table[0, 2], steady[0, 2], table[-1, 2]))
     verdict = "no growth" if found.is_none else "growth"
     console.print(
         f"{answers} answers, {len(workers)} workers, errors: {errors or 'none'}\n"
-        f"resident memory of all workers: {first:.1f} MiB at first, {last:.1f} MiB at last\n"
-        f"after the first {WARM_UP_PART:.0%}: {found.slope / 1.024:+.2f} KiB for every 1000 "
+        f"resident memory of all workers: {first:.1f} MiB at first, {warm:.1f} MiB after "
+        f"{WARM_UP_SECONDS} s, {last:.1f} MiB at last\n"
+        f"after {WARM_UP_SECONDS} s: {found.slope / 1.024:+.2f} KiB for every 1000 "
         f"requests ({found.low / 1.024:+.2f} to {found.high / 1.024:+.2f}); below "
         f"{LEAST_OBJECT / 1.024:.1f}, one smallest object in a request: {verdict}"
     )

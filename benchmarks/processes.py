@@ -84,6 +84,11 @@ def running(servers: Mapping[str, Server], directory: Path) -> Iterator[dict[str
         yield started
 
 
+def clean_up_on_sigterm() -> None:
+    """Have a SIGTERM end this process the orderly way, so that its servers end too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def free_port() -> int:
     """Return a port that nobody listens on now."""
     with socket.socket() as probe:

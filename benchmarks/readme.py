@@ -2,7 +2,7 @@
 
 It measures nothing. The section has two blocks, kernels and requests, each from one machine and
 naming it; a block without results here stays as it is. The plot goes to ``docs/figures``. With the
-post-processors of ``make bench-peers`` measured, they are there too.
+post-processors of ``make bench-art`` measured, they are there too.
 
     python -m benchmarks.readme            # rewrite the blocks
     python -m benchmarks.readme --print    # only show them

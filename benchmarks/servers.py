@@ -1,21 +1,10 @@
-"""Server processes and keep-alive clients on loopback, for ``service.py``.
-
-A server is started by the command that a user types, with one worker, in a directory of its own.
-"""
+"""DynaServe on loopback and keep-alive clients of it, for ``service.py``."""
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from time import perf_counter
@@ -24,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-COMMAND = Path(sys.executable).with_name("dynaserve")
-START_SECONDS = 120
+from benchmarks.processes import dynaserve, running
 
 
 @contextmanager
@@ -37,70 +25,9 @@ def serving(servers: Mapping[str, list[str]], directory: Path) -> Iterator[dict[
     RuntimeError
         A server does not get ready; the message holds what it said.
     """
-    ports = {name: _free_port() for name in servers}
-    with ExitStack() as stack:
-        processes = {
-            name: _start(arguments, ports[name], directory / f"{name}.log", directory)
-            for name, arguments in servers.items()
-        }
-        stack.callback(_stop, list(processes.values()))
-        for name, process in processes.items():
-            _wait_until_ready(name, process, ports[name], directory / f"{name}.log")
-        yield ports
-
-
-def _start(arguments: list[str], port: int, log: Path, directory: Path) -> subprocess.Popen[bytes]:
-    environment = os.environ | {
-        "DYNASERVE_STATE_DIR": str(directory / "state"),
-        "BENTOML_HOME": str(directory / "bentoml"),
-        # A second thread would race the client for the second core.
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    command = [str(COMMAND), "serve", *arguments, "--port", str(port)]
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, start_new_session=True
-        )
-
-
-def _wait_until_ready(name: str, process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    end = time.monotonic() + START_SECONDS
-    while not _is_ready(port):
-        if process.poll() is not None or time.monotonic() > end:
-            said = log.read_text(errors="replace")
-            raise RuntimeError(f"the server {name!r} did not get ready:\n{said}")
-        time.sleep(0.1)
-
-
-def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
-    """End servers and their workers; each server with its workers is a process group."""
-    for process in processes:
-        _signal(process, signal.SIGTERM)
-    for process in processes:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=20)
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, ConnectionError, TimeoutError):
-        return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    started = {name: dynaserve(arguments) for name, arguments in servers.items()}
+    with running(started, directory) as up:
+        yield {name: server.port for name, server in up.items()}
 
 
 class Block(NamedTuple):

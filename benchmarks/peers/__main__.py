@@ -18,6 +18,7 @@ from benchmarks.peers import tables
 from benchmarks.peers.contestants import ENVIRONMENTS, ROOT, MissingError
 from benchmarks.peers.criteria import judge
 from benchmarks.peers.measuring import WORKLOADS, Effort, measure
+from benchmarks.processes import clean_up_on_sigterm
 
 RESULTS = ENVIRONMENTS.with_suffix(".json")
 
@@ -32,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Time the same model behind several servers.")
     parser.add_argument("--smoke", action="store_true", help="only prove that everything runs")
     smoke = parser.parse_args().smoke
+    clean_up_on_sigterm()
     console = Console(width=max(Console().width, 120))
     cases: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []

@@ -48,9 +48,12 @@ def require_dask() -> Any:
         Naming the extra that has it.
     """
     try:
+        import cryptography  # noqa: F401, PLC0415 - makes the certificates of local workers
         import distributed  # noqa: PLC0415 - optional
     except ImportError:
-        raise ImportError('bulk work needs Dask: pip install "dynaserve[bulk]"') from None
+        raise ImportError(
+            'bulk work needs Dask and cryptography: pip install "dynaserve[bulk]"'
+        ) from None
     return distributed
 
 
@@ -86,6 +89,8 @@ def connected(where: Place) -> Iterator[Any]:
 
 
 def _client_of(distributed: Any, address: str) -> Any:
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said in our words
     try:
         client = distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError):

@@ -7,6 +7,7 @@ how many rows came of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -121,7 +122,8 @@ def run(
                     ledger = Ledger(job.command, configuration, prints, rows)
                     files.begin(ledger)
                 work.rest(ledger.rows, done, files)
-                client.run(forget)
+                with suppress(OSError):
+                    client.run(forget, on_error="ignore")
         _require_unchanged(shards, source)
         before = sum(ledger.rows[number] for number in done)
         return Summary(sum(ledger.rows), before, files.gather_rejects())

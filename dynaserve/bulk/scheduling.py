@@ -75,7 +75,7 @@ class Crew:
         pending: dict[Any, int] = {}
         try:
             while True:
-                for number, call in islice(waiting, self._room(pending)):
+                for number, call in islice(waiting, max(0, self._room(pending))):
                     key = f"{name}-{self._run}-{number}"
                     pending[self.client.submit(*call, key=key)] = number
                 if not pending:
@@ -91,7 +91,10 @@ class Crew:
                 self.client.cancel(list(pending))
 
     def _room(self, pending: dict[Any, int]) -> int:
-        """Return how many calls may be made now; look whether anybody is there for them."""
+        """Return how many calls may be made now; look whether anybody is there for them.
+
+        One always waits, so that a cluster that grows with its work has a reason to.
+        """
         try:
             threads = self.client.nthreads()
         except (OSError, RuntimeError):
@@ -100,7 +103,7 @@ class Crew:
         if self._absent > _PATIENCE:
             raise StoppedError(f"all Dask workers have gone; {GOES_ON}")
         self.tick(len(threads))
-        return max(0, _IN_HAND * int(sum(threads.values())) - len(pending))
+        return max(1, _IN_HAND * int(sum(threads.values()))) - len(pending)
 
 
 def _result(future: Any) -> Any:

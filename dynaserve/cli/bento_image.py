@@ -31,14 +31,16 @@ ENVIRONMENT = {
     "DYNASERVE_STATE_DIR": STATE,
 }
 
+# PORT comes first in BentoML's entry point, too.
 _READY = (
-    "import os, urllib.request as r; "
-    "r.urlopen('http://127.0.0.1:' + os.environ.get('BENTOML_PORT', '3000') + '/readyz', timeout=4)"
+    "import os, urllib.request as r; e = os.environ; "
+    "port = e.get('PORT') or e.get('BENTOML_PORT') or '3000'; "
+    "r.urlopen(f'http://127.0.0.1:{port}/readyz', timeout=4)"
 )
 
 _LAST_STAGE = """
 USER root
-RUN chmod -R a+rX,go-w {bento} && \\
+RUN chmod -R a+rX,go-w /app {bento} && \\
     find /app/.venv/lib -type d -name tests \\( -path '*/site-packages/numpy/*' -o \\
         -path '*/site-packages/scipy/*' -o -path '*/site-packages/sklearn/*' \\) \\
         -prune -exec rm -rf {{}} +
@@ -46,8 +48,8 @@ RUN chmod -R a+rX,go-w {bento} && \\
 FROM {base_image}
 RUN echo 'dynaserve:x:{user}:{user}::/tmp:/usr/sbin/nologin' >> /etc/passwd && \\
     mkdir -m 0700 {state} && chown {user}:{user} {state}
-COPY --from={built} /app /app
-COPY --from={built} {bento} {bento}
+COPY --from={built} --chown=0:0 /app /app
+COPY --from={built} --chown=0:0 {bento} {bento}
 ENV {environment}
 WORKDIR {bento}
 EXPOSE 3000

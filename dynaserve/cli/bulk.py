@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from dynaserve.cli import bulk_anonymize, bulk_defend
+from dynaserve.cli import bulk_anonymize, bulk_canary, bulk_defend
 
 app = typer.Typer(
     name="bulk",
@@ -13,3 +13,4 @@ app = typer.Typer(
 )
 app.command(epilog=bulk_anonymize.EPILOG)(bulk_anonymize.anonymize)
 app.command(epilog=bulk_defend.EPILOG)(bulk_defend.defend)
+app.command(epilog=bulk_canary.EPILOG)(bulk_canary.canary_audit)

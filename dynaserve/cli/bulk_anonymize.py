@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EPILOG = "Example: dynaserve bulk anonymize comments/ anonymized/ --workers 8 --field body"
 
-_UNIT_BYTES, _UNIT_BYTES_OF_MODELS = 1 << 18, 1 << 14
+_UNIT_BYTES, _UNIT_BYTES_OF_MODELS = 1 << 16, 1 << 14
 _NOT_SHARED = {"source", "output", "holds", "trace", "show", "force", "as_json"}
 
 

@@ -36,6 +36,7 @@ class Pace:
             return 0.0
         if self._since is None:
             self._since = time.monotonic()
+            return 0.0
         seconds = time.monotonic() - self._since
         return (progress.done - progress.before) / seconds if seconds else 0.0
 
@@ -66,29 +67,28 @@ class _Lines:
 
     _pace: Pace = field(default_factory=Pace)
     _next: float = 0.0
-    _untold: Progress | None = None
+    _untold: dict[str, Any] = field(default_factory=dict)
 
     def tell(self, progress: Progress) -> None:
-        """Take note, and write it if it is time."""
-        self._pace.rate(progress)
-        self._untold = progress
+        """Take note of how far it is, and write it if it is time."""
+        self._untold = {"step": progress.step, "done": progress.done, "total": progress.total}
+        if progress.step != SURVEY:
+            left = self._pace.left(progress)
+            self._untold |= {
+                "rows_per_second": round(self._pace.rate(progress), 1),
+                "eta_seconds": None if math.isinf(left) else round(left),
+                "rejects": progress.rejects,
+            }
+        self._untold["workers"] = progress.workers
         if time.monotonic() >= self._next:
             self.end()
 
     def end(self) -> None:
         """Write what is not written yet."""
-        progress, self._untold = self._untold, None
-        if progress is None:
-            return
-        self._next = time.monotonic() + _EVERY
-        told: dict[str, Any] = {"step": progress.step, "done": progress.done}
-        told["total"] = progress.total
-        if progress.step != SURVEY:
-            left = self._pace.left(progress)
-            told["rows_per_second"] = round(self._pace.rate(progress), 1)
-            told["eta_seconds"] = None if math.isinf(left) else round(left)
-            told["rejects"] = progress.rejects
-        _line(**told, workers=progress.workers)
+        if self._untold:
+            _line(**self._untold)
+            self._next = time.monotonic() + _EVERY
+            self._untold = {}
 
 
 def _line(**told: Any) -> None:

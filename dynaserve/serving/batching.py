@@ -33,6 +33,9 @@ Rows = NDArray[Any]
 QUICK_SECONDS = 500e-6
 """Longest call that may hold up the event loop; a thread's turn to and fro takes some 100 µs."""
 
+LATEST = 9
+"""Calls by which the next is judged: one that the machine held up says little."""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -82,8 +85,8 @@ class Batches:
         self.max_rows = max_rows
         self.waiting: deque[Waiting] = deque()
         self.worker: asyncio.Task[None] | None = None
-        self.pace: tuple[int, float] | None = None
-        """Rows and seconds of the latest call."""
+        self.paces: deque[tuple[int, float]] = deque(maxlen=LATEST)
+        """Rows and seconds of the latest calls."""
 
     async def __call__(self, rows: Rows, visit: Visit | None = None) -> Rows:
         """Return what ``run`` gives for rows; raise what it raises for these rows alone.
@@ -104,17 +107,15 @@ class Batches:
         return await request.answer
 
     def is_quick(self, count: int) -> bool:
-        """Whether a call with so many rows should be over at once, judged by the latest."""
-        if self.pace is None:
-            return False
-        rows, seconds = self.pace
-        return seconds * max(1.0, count / rows) < QUICK_SECONDS
+        """Whether a call with so many rows should be over at once, as most of the latest were."""
+        expected = sorted(seconds * max(1.0, count / rows) for rows, seconds in self.paces)
+        return bool(expected) and expected[len(expected) // 2] < QUICK_SECONDS
 
     def timed(self, rows: Rows) -> Ran:
-        """Run, and note the pace."""
+        """Run, and note how long it took."""
         begun = perf_counter()
         ran = self.run(rows)
-        self.pace = len(rows), perf_counter() - begun
+        self.paces.append((len(rows), perf_counter() - begun))
         if len(ran.rows) != len(rows):
             raise ValueError(f"{len(rows)} rows went in, {len(ran.rows)} came out")
         return ran

@@ -28,6 +28,12 @@ class FailedError(Exception):
     """Something failed; the message says what and where, quotes nothing, and is for the log."""
 
 
+class GuardedError(BentoMLException, FailedError):
+    """The same as an answer of BentoML's, with status 500."""
+
+    error_code = HTTPStatus.INTERNAL_SERVER_ERROR
+
+
 def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ...] = ()) -> T:
     """Return ``call()``; on failure raise without the message, the cause or the data.
 
@@ -43,7 +49,7 @@ def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ..
 
     Raises
     ------
-    BentoMLException
+    GuardedError
         Status 500, which BentoML sends without its message; the server log gets the message.
     """
     try:
@@ -55,7 +61,7 @@ def guarded(what: str, call: Callable[[], T], passing: tuple[type[Exception], ..
     except Exception as error:
         failure = withheld(what, error)
     # Outside the except block, so that the new exception does not refer to the old one.
-    raise BentoMLException(failure, error_code=HTTPStatus.INTERNAL_SERVER_ERROR)
+    raise GuardedError(failure)
 
 
 def contained(what: str, call: Callable[[], T], passing: tuple[type[Exception], ...] = ()) -> T:

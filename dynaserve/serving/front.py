@@ -33,7 +33,7 @@ from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.connections import install
 from dynaserve.serving.observed import Observed
 from dynaserve.serving.settings import ServiceSettings
-from dynaserve.serving.telemetry import Observer, metrics
+from dynaserve.serving.telemetry import Observer, configure_logs, metrics
 from dynaserve.serving.visit import UNKNOWN, visit_of
 
 # BentoML reports what is served unless told otherwise, and remembers whether it was told.
@@ -126,6 +126,7 @@ class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SD
             exempt=HEALTH,
         )
         app.add_middleware(Gate, settings=access_of(settings))
+        configure_logs(settings.logs)
         observer = Observer(settings, f"dynaserve-{self.name.lower()}")
         app.add_middleware(Observed, observer=observer)
         install()

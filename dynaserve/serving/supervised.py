@@ -14,6 +14,7 @@ from bentoml.exceptions import BentoMLConfigException
 
 from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
 from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.supervisor import settle
 from dynaserve.serving.telemetry import configure_logs, start_metrics
 
 
@@ -36,11 +37,14 @@ class SupervisedService:
         BentoML starts a worker that fails at start again and again.
         """
         try:
+            settings = ServiceSettings.from_environment()
+            configure_logs(settings.logs)
             cls.rehearse()
-            start_metrics(ServiceSettings.from_environment().metrics)
+            start_metrics(settings.metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
         name_supervisor()
+        settle()
 
     @classmethod
     def rehearse(cls) -> None:
@@ -48,8 +52,7 @@ class SupervisedService:
         cls()
 
     @bentoml.on_startup  # type: ignore[untyped-decorator] # BentoML's SDK is untyped
-    def become_worker(self) -> None:
-        """Outlive no supervisor, log as it is told; does nothing outside of a worker process."""
+    def watch_supervisor(self) -> None:
+        """Stay behind no supervisor that was killed; does nothing outside of a worker process."""
         if bentoml.server_context.worker_index is not None:
             end_with_supervisor()
-            configure_logs(ServiceSettings.from_environment().logs)

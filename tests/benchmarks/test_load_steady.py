@@ -89,8 +89,11 @@ def test_memory_is_looked_at_until_there_were_enough_answers(
     monkeypatch.setattr(load_steady, "workers_of", lambda _: ["one", "two"])
     sizes = iter(range(10**8, 10**9, 300_000))  # 300 answers in a look: 1000 bytes in each
     monkeypatch.setattr(load_steady, "resident_bytes", lambda _: next(sizes))
-    found = load_steady.memory(Console(width=200), requests=3000)
-    assert found["looks"][-1] == (3000, 10**8 + 10 * 300_000)
+    # Looks of 2 s and 300 answers each, until 105 s are over.
+    short = load_steady.memory(Console(width=200), requests=1)
+    assert len(short["looks"]) == 1 + 53
+    found = load_steady.memory(Console(width=200), requests=18_000)
+    assert [look[:2] for look in found["looks"][-2:]] == [(118.0, 17_700), (120.0, 18_000)]
     assert found["bytes_in_a_request"][0] == pytest.approx(1000)
     assert found["failed"]
     assert {route for _, route, _ in asked} == {"JSON", "binary"}

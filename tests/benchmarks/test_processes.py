@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
 
-from benchmarks.processes import Command, Server, is_ready, running
+from benchmarks.processes import Command, Running, Server, clean_up_on_sigterm, is_ready, running
 
 FILES = Server(
     lambda port, _: Command(
@@ -67,3 +70,23 @@ def test_a_server_gets_its_environment_and_one_thread(tmp_path: Path) -> None:
     server = Server(lambda *_: Command([sys.executable, "-c", code], {"MINE": "x"}))
     with pytest.raises(RuntimeError, match="x1"), running({"a": server}, tmp_path):
         pass
+
+
+def test_a_sigterm_ends_the_servers_too(tmp_path: Path) -> None:
+    (tmp_path / "here.txt").touch()
+    before = signal.getsignal(signal.SIGTERM)
+    clean_up_on_sigterm()
+    started: list[Running] = []
+
+    def be_ended() -> None:
+        with running({"one": FILES}, tmp_path) as up:
+            started.append(up["one"])
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+
+    try:
+        with pytest.raises(SystemExit, match="143"):
+            be_ended()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started[0].process.returncode is not None

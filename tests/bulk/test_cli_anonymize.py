@@ -195,6 +195,17 @@ def test_parquet_without_the_columns_is_told_which_it_has(tmp_path: Path) -> Non
     assert "column 'id' must hold strings or whole numbers" in result.stderr
 
 
+def test_a_parquet_row_that_is_not_utf_8_is_rejected_alone(tmp_path: Path) -> None:
+    texts = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\4\0\0\0\5\0\0\0"), pa.py_buffer(b"fine\xff")]
+    )
+    pq.write_table(pa.table({"id": [1, 2], "text": texts}), tmp_path / "a.parquet")
+    assert bulk(tmp_path / "a.parquet", tmp_path / "out").exit_code == 1
+    assert pq.read_table(tmp_path / "out")["text"].to_pylist() == ["fine"]
+    reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
+    assert (reject["place"], reject["reason"]) == ("a.parquet, row 2", "the row is not UTF-8")
+
+
 def test_no_texts_are_nothing_to_do(tmp_path: Path) -> None:
     assert bulk(write(tmp_path / "a.jsonl", []), tmp_path / "out").exit_code == 5
 

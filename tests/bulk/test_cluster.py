@@ -24,10 +24,10 @@ def test_workers_are_started_or_found_not_both() -> None:
         Place(2, "tcp://127.0.0.1:1")
 
 
-@pytest.mark.parametrize("name", ["distributed", "pyarrow"])
+@pytest.mark.parametrize("name", ["distributed", "cryptography", "pyarrow"])
 def test_without_the_extra_it_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    need = require_dask if name == "distributed" else require_arrow
+    need = require_arrow if name == "pyarrow" else require_dask
     with pytest.raises(ImportError, match=r'pip install "dynaserve\[bulk\]"'):
         need()
 

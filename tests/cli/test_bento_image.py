@@ -24,8 +24,8 @@ def test_the_last_stage_takes_the_environment_and_the_bento_and_nothing_else() -
     lines = last_stage(two_stages(BENTOML_S, "debian:12", {}))
     assert lines[0] == "debian:12"
     assert [line for line in lines if line.startswith("COPY")] == [
-        "COPY --from=base-container /app /app",
-        "COPY --from=base-container /home/bentoml/bento /home/bentoml/bento",
+        "COPY --from=base-container --chown=0:0 /app /app",
+        "COPY --from=base-container --chown=0:0 /home/bentoml/bento /home/bentoml/bento",
     ]
     assert not any("apt-get" in line or "pip" in line for line in lines)
 
@@ -33,7 +33,9 @@ def test_the_last_stage_takes_the_environment_and_the_bento_and_nothing_else() -
 def test_it_runs_as_a_number_that_owns_the_state_alone() -> None:
     lines = last_stage(two_stages(BENTOML_S, "debian:12", {}))
     assert f"USER {USER}:{USER}" in lines
-    owned = [part for line in lines for part in line.split("&&") if "chown" in part]
+    owned = [
+        part for line in lines for part in line.split("&&") if part.strip().startswith("chown")
+    ]
     assert [part.split() for part in owned] == [["chown", f"{USER}:{USER}", STATE]]
 
 

@@ -97,8 +97,12 @@ class Server:
     def workers(self) -> list[psutil.Process]:
         """Return the processes that answer requests."""
         assert self.process is not None
-        children = psutil.Process(self.process.pid).children(recursive=True)
-        return [child for child in children if "_bentoml_impl.worker.service" in child.cmdline()]
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended, if perhaps nobody has noticed
+                if "_bentoml_impl.worker.service" in child.cmdline():
+                    found.append(child)
+        return found
 
     def predict(self, inputs: Any, client: httpx.Client | None = None) -> httpx.Response:
         post = httpx.post if client is None else client.post

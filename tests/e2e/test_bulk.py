@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from dynaserve import DynaNoise
+from dynaserve.rlaa import Anonymizer
 from tests.bulk.tables import Table, released
 from tests.bulk.texts import comments, read, write
 
@@ -111,30 +112,33 @@ def start(tmp_path: Path, processes: ExitStack) -> Callable[..., Process]:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    rows = comments(TEXTS)
-    for number, row in enumerate(rows):
-        row["text"] = " ".join(str(rows[number - back]["text"]) for back in range(4))
+    every = comments(TEXTS + 4)
+    rows = [
+        {"id": row["id"], "text": " ".join(str(each["text"]) for each in every[at : at + 4])}
+        for at, row in enumerate(every[:TEXTS])
+    ]
     write(tmp_path / "in" / "a.jsonl", rows[: TEXTS // 2])
     write(tmp_path / "in" / "b.jsonl", rows[TEXTS // 2 :])
     return tmp_path / "in"
 
 
-def whole(start: Callable[..., Process], source: Path, output: Path) -> list[Any]:
-    """Return what an uninterrupted run writes, on one worker."""
-    process = start("anonymize", source, output, "--workers", 1)
-    assert process.ends() == 0, process.log.read_text()
-    lines = read(output)
-    assert [line["id"] for line in lines] == [f"c{number}" for number in range(TEXTS)]
+def whole(source: Path) -> list[dict[str, str]]:
+    """Return what one process makes of all texts, one after another."""
+    anonymizer = Anonymizer.embedded()
+    lines = []
+    for path in sorted(source.iterdir()):
+        for row in map(json.loads, path.read_text().splitlines()):
+            result = anonymizer.run(row["text"])
+            lines.append({"id": row["id"], "status": result.status.value, "text": result.text})
     return lines
 
 
 def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
     tmp_path: Path, source: Path, start: Callable[..., Process]
 ) -> None:
-    expected = whole(start, source, tmp_path / "whole")
     output = tmp_path / "out"
     run = ("anonymize", source, output, "--workers", 2, "--unit-bytes", 2048)
-    for least in (0, random.randint(1, 8), random.randint(9, 20)):
+    for least in (0, random.randint(1, 20)):
         process = start(*run)
         assert eventually((output / "_ledger.json").exists, process)
         assert eventually(lambda least=least: parts(output) >= least, process)
@@ -150,12 +154,11 @@ def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
     victim = eventually(lambda: parts(output) >= 22 and process.workers(), process)[0]
     victim.kill()
     assert process.ends() == 0, process.log.read_text()
-    assert read(output) == expected
+    assert read(output) == whole(source)
     assert not list(output.glob(".*part-*"))
     changed = start(*run, "--max-rounds", 2)
     assert changed.ends() == 2
     assert "max_rounds was 3 and is 2" in changed.log.read_text()
-    assert read(output) == expected
 
 
 @contextmanager
@@ -214,10 +217,6 @@ def test_a_real_cluster_does_the_same_and_the_key_is_seen_nowhere(
             while process.running.poll() is None:
                 seen += client.run_on_scheduler(graph)
         assert process.ends() == 0, process.log.read_text()
-        texts = write(tmp_path / "a.jsonl", comments(20))
-        again = start("anonymize", texts, tmp_path / "texts", "--scheduler", address)
-        assert again.ends() == 0, again.log.read_text()
-        assert len(read(tmp_path / "texts")) == 20
     assert any(b"logits.parquet" in task for task in seen)
     ids, _, probabilities = released(output)
     assert ids == table.ids
@@ -231,7 +230,7 @@ def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
     tmp_path: Path, start: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNASERVE_NOISE_KEY", KEY.hex())
-    values = np.random.default_rng(0).normal(0, 3, (30_000, 10))
+    values = np.random.default_rng(0).normal(0, 3, (12_000, 10))
     table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
     output = tmp_path / "out"
     run = ("defend", table.path, output, "--unit-bytes", 8192)
@@ -243,7 +242,7 @@ def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
     assert "error: defend: the Dask scheduler has gone; what is done is kept" in (
         process.log.read_text()
     )
-    assert 5 <= parts(output) < 400
+    assert 5 <= parts(output) < 160
     resumed = start(*run, "--workers", 1)
     assert resumed.ends() == 0, resumed.log.read_text()
     expected = DynaNoise.keyed(KEY)(values, queries=table.queries)

@@ -43,9 +43,7 @@ def limited(
     seconds: float = 30,
     body_seconds: float = 30,
 ) -> Bounded:
-    return Bounded(
-        app, max_concurrent=max_concurrent, seconds=seconds, body_seconds=body_seconds
-    )
+    return Bounded(app, max_concurrent=max_concurrent, seconds=seconds, body_seconds=body_seconds)
 
 
 async def read_then_answer(scope: Any, receive: Any, send: Any) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,9 +35,11 @@ class Model:
     classes: list[str | int] = field(default_factory=lambda: ["a", "b", 7])
     broken: bool = False
     calls: int = 0
+    seconds: float = 0.0
 
     def logits(self, inputs: NDArray[Any]) -> NDArray[Any]:
         self.calls += 1
+        time.sleep(self.seconds)
         if self.broken or (inputs[:, 0] == 666).any():
             raise RuntimeError(f"cannot multiply {inputs.tolist()}")
         if (unscored := inputs[:, 0] == 1e308).any():
@@ -51,6 +54,7 @@ MODEL = Model()
 def mended() -> Iterator[None]:
     yield
     MODEL.broken = False
+    MODEL.seconds = 0.0
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +178,7 @@ def test_bad_requests_do_not_fail_the_good_ones_beside_them(client: Any) -> None
 
 
 def test_concurrent_requests_share_calls_of_the_model(client: Any) -> None:
+    MODEL.seconds = 0.002  # longer than what would run at once, one by one
     before = MODEL.calls
     answers = client.post_all("/predict", [{"inputs": [[1, 2, 3]]}] * 64)
     assert {answer.status_code for answer in answers} == {200}
@@ -186,6 +191,7 @@ def test_ready_means_that_the_model_answers_now(client: Any) -> None:
     assert client.request("GET", "/readyz").status_code == 503
     assert client.request("GET", "/livez").status_code == 200
     MODEL.broken = False
+    MODEL.seconds = 0.0
     assert client.request("GET", "/readyz").status_code == 200
 
 

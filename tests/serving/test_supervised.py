@@ -28,10 +28,10 @@ def test_it_ends_with_its_supervisor_in_a_worker_and_nowhere_else(
     called: list[int] = []
     monkeypatch.setattr(supervised, "end_with_supervisor", lambda: called.append(1))
     service = Fragile()
-    service.become_worker()
+    service.watch_supervisor()
     assert not called
     monkeypatch.setattr(bentoml.server_context, "worker_index", 1)
-    service.become_worker()
+    service.watch_supervisor()
     assert called == [1]
 
 

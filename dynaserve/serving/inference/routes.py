@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 import bentoml
-from bentoml.exceptions import BentoMLException
 from numpy.typing import NDArray
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -22,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from dynaserve.serving.failures import withheld
+from dynaserve.serving.failures import FailedError, withheld
 from dynaserve.serving.inference.answer import Labels, write_answer
 from dynaserve.serving.inference.body import packed, read_body
 from dynaserve.serving.inference.described import SERVER, Described
@@ -101,8 +100,7 @@ class Endpoints:
         except ClientDisconnect:
             return gone(request.scope)
         except Exception as error:
-            # A BentoMLException is what `guarded` made of a failure: its message quotes nothing.
-            known = isinstance(error, BentoMLException)
+            known = isinstance(error, FailedError)
             logger.error("%s", error if known else withheld("an inference request", error))
             return failure(request.scope, "something went wrong")
         if answer.json_length is None:

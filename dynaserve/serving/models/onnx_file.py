@@ -6,6 +6,7 @@ kept in other files are refused: the version would not cover them.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,9 @@ def _session(file: ModelFile) -> Any:
     runtime = require("onnxruntime", extra="serve")
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # failures come as exceptions; the rest is noise
+    # ONNX Runtime does not read what the other libraries do, and its idle threads would spin.
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # left alone, it would look for external weights in the working directory
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", "/nonexistent/external-data"

@@ -1,0 +1,169 @@
+"""Clusters of conversations in shards, step by step; each step leaves files, or little in memory.
+
+Workers count terms and find clusters; what has to see all conversations at once, the fit and the
+counts of users, is done where the command runs. Manifest and canaries never leave that process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynaserve.bulk.canary_jobs import Clusters, Vectors, terms_of
+from dynaserve.bulk.canary_rows import read_conversations, require_columns
+from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.reading import close, read_tables
+from dynaserve.bulk.run import Watch, run
+from dynaserve.bulk.shards import Shard, cut, find_shards
+from dynaserve.canarybench.conversations import Conversation
+from dynaserve.canarybench.large import HASHED, PER_CLUSTER, Model, Sample, default_clusters, fit
+from dynaserve.canarybench.large_release import Assigned, Selection, user_hash
+from dynaserve.canarybench.manifest import CanaryManifest
+
+_WORK = "_work"
+_PIECE = 1 << 24
+_COLUMNS = ("cluster", "user", "similarity", "value", "quotable")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Conversations, and where work on them is kept.
+
+    Attributes
+    ----------
+    source
+        A file or directory of them.
+    output
+        Where a directory is kept with all that a later run can go on with; it holds ids and
+        hashed terms, and is for its owner alone.
+    unit_bytes
+        About how much a worker takes at a time.
+    """
+
+    source: Path
+    output: Path
+    unit_bytes: int
+    shards: tuple[Shard, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shards", find_shards(self.source))
+        require_columns(self.shards)
+
+    def count(self, where: Place, watch: Watch) -> int:
+        """Have the terms of all conversations counted, and return how many there are.
+
+        Raises
+        ------
+        ValueError, OSError, StoppedError
+            As `run`; a row that is no conversation is refused, as are two with one id.
+        """
+        self._work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        done = run(
+            Vectors(),
+            self.source,
+            self._vectors,
+            where,
+            unit_bytes=self.unit_bytes,
+            watch=watch,
+        )
+        if not done.rows:
+            raise ValueError(f"{self.source}: holds no conversations")
+        return done.rows
+
+    def fit(self, rows: int, clusters: int | None, seed: int) -> Clusters:
+        """Find clusters, or those that an earlier run has found, and return what assigns them.
+
+        Parameters
+        ----------
+        clusters
+            How many; None is the square root of ``rows``.
+        """
+        clusters = clusters or default_clusters(rows)
+        path = self._work / f"model-{clusters}-{seed}.npz"
+        if not path.exists():
+            self._fitted(rows, clusters, seed).save(path)
+        return Clusters(path, hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest())
+
+    def _fitted(self, rows: int, clusters: int, seed: int) -> Model:
+        sample = Sample(PER_CLUSTER * clusters, seed)
+        frequency = np.zeros(HASHED, np.int64)
+        for batch in _batches(self._vectors, ["id", "terms", "counts"]):
+            counts = terms_of(batch)
+            frequency += np.bincount(counts.indices, minlength=HASHED)
+            sample.add(batch.column("id").to_pylist(), counts)
+        return fit(sample.drawn(), frequency, rows, clusters=clusters, seed=seed)
+
+    def assign(self, job: Clusters, where: Place, watch: Watch) -> Assigned:
+        """Have the cluster of each conversation found.
+
+        Raises
+        ------
+        ValueError, OSError, StoppedError
+            As `run`.
+        """
+        path = self._work / job.model.stem.replace("model", "clusters")
+        run(job, self._vectors, path, where, unit_bytes=self.unit_bytes, watch=watch)
+        pieces = [
+            [batch.column(name).to_numpy(zero_copy_only=False) for name in _COLUMNS]
+            for batch in _batches(path, _COLUMNS)
+        ]
+        return Assigned(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+
+    def read(
+        self, assigned: Assigned, selection: Selection, manifest: CanaryManifest
+    ) -> tuple[dict[int, Conversation], dict[int, list[str]]]:
+        """Return the conversations that were chosen, and the ids of planted ones by cluster.
+
+        Raises
+        ------
+        ValueError
+            A canary is not where the manifest says, so that not to find it would mean nothing;
+            or the conversations have changed since they were counted.
+        """
+        wanted = frozenset(selection.positions.tolist())
+        by_conversation = manifest.by_conversation
+        texts: dict[int, Conversation] = {}
+        planted: dict[int, list[str]] = {}
+        there, at = 0, -1
+        rows = self._conversations()
+        for at, each in zip(range(len(assigned.labels)), rows, strict=False):
+            if canaries := by_conversation.get(each.id):
+                there += sum(canary.value in each.text for canary in canaries)
+                planted.setdefault(int(assigned.labels[at]), []).append(each.id)
+            if at in wanted and user_hash(each.user) == int(assigned.users[at]):
+                texts[at] = each
+        if at + 1 != len(assigned.labels) or next(rows, None) or len(texts) != len(wanted):
+            raise ValueError(f"{self.source}: has changed while it was read; start anew")
+        if missing := len(manifest.canaries) - there:
+            raise ValueError(
+                f"{missing} of the {len(manifest.canaries)} canaries of the manifest do not stand "
+                "in their conversations: it belongs to other ones, or these are only a part"
+            )
+        return texts, planted
+
+    def _conversations(self) -> Iterator[Conversation]:
+        for shard in self.shards:
+            first = 0
+            for unit in cut([shard], self.unit_bytes):
+                for each in read_conversations(unit, first):
+                    first += 1
+                    yield each
+
+    @property
+    def _work(self) -> Path:
+        return self.output.absolute() / _WORK
+
+    @property
+    def _vectors(self) -> Path:
+        return self._work / "vectors"
+
+
+def _batches(directory: Path, columns: Sequence[str]) -> Iterator[Any]:
+    for unit in cut(find_shards(directory), _PIECE):
+        yield from read_tables(unit, columns)
+    close()

@@ -1,0 +1,293 @@
+"""Clusters of more texts than memory holds: hashed terms, and k-means fitted on a sample.
+
+Texts come a batch at a time, and nothing depends on how they are cut into batches, nor on their
+order. It knows neither users nor canaries, and reads no texts from files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaserve.npz import read_arrays, write_arrays
+
+HASHED = 2**20
+"""How many features terms are hashed to."""
+TERMS = 2**14
+"""Most frequent of them to keep; centroids are dense, so this bounds memory."""
+PER_CLUSTER = 256
+"""Texts of a sample for each cluster that is looked for; more hardly move a centroid (FAISS, whose
+k-means draws so many, says the same)."""
+_BATCH = 4096
+_DISTANCES = 1 << 22
+"""Numbers to hold at a time when texts are compared with all centroids."""
+
+
+def default_clusters(texts: int) -> int:
+    """Return how many clusters to look for: the square root of the number of texts."""
+    return max(1, math.isqrt(texts))
+
+
+def count_terms(texts: Sequence[str]) -> Any:
+    """Return how often each term stands in each text, sparse float32 (n, `HASHED`).
+
+    Raises
+    ------
+    ImportError
+        Without scikit-learn.
+    """
+    hashing = _sklearn("sklearn.feature_extraction.text").HashingVectorizer(
+        n_features=HASHED,
+        alternate_sign=False,
+        norm=None,
+        stop_words="english",
+        dtype=np.float32,
+    )
+    return hashing.transform(texts)
+
+
+@dataclass
+class Sample:
+    """Texts drawn evenly from all that are added: those with the lowest keyed hashes of their ids.
+
+    The same ids are drawn for a seed whatever their order, and whatever they are added with.
+
+    Parameters
+    ----------
+    size
+        How many to draw; all, if there are no more.
+    seed
+        Key of the hashes.
+
+    Examples
+    --------
+    >>> sample = Sample(size=2, seed=0)
+    >>> sample.add(["a", "b"], count_terms(["apple pie", "late train"]))
+    >>> sample.add(["c"], count_terms(["late again"]))
+    >>> sample.drawn().shape[0]
+    2
+    """
+
+    size: int
+    seed: int
+    _hashes: list[NDArray[np.uint64]] = field(default_factory=list, init=False, repr=False)
+    _counts: list[Any] = field(default_factory=list, init=False, repr=False)
+    _highest: int = field(default=2**64 - 1, init=False, repr=False)
+
+    def add(self, ids: Sequence[str], counts: Any) -> None:
+        """Take in more texts.
+
+        Parameters
+        ----------
+        ids
+            Of n texts, all different over all calls.
+        counts
+            Their terms, sparse (n, d).
+        """
+        hashes = self._hashed(ids)
+        low = np.flatnonzero(hashes <= self._highest)
+        self._hashes.append(hashes[low])
+        self._counts.append(counts[low])
+        if sum(map(len, self._hashes)) > 2 * self.size:
+            self._keep()
+
+    def drawn(self) -> Any:
+        """Return the terms of those drawn, sparse (at most ``size``, d), in random order."""
+        self._keep()
+        return self._counts[0]
+
+    def _keep(self) -> None:
+        from scipy.sparse import vstack  # noqa: PLC0415 - the canary extra
+
+        hashes = np.concatenate(self._hashes)
+        lowest = np.argsort(hashes, kind="stable")[: self.size]
+        self._hashes = [hashes[lowest]]
+        self._counts = [vstack(self._counts, format="csr")[lowest]]
+        if len(lowest) == self.size:
+            self._highest = int(self._hashes[0][-1])
+
+    def _hashed(self, ids: Sequence[str]) -> NDArray[np.uint64]:
+        key = f"{self.seed}/sample".encode()
+        digests = (
+            hashlib.blake2b(own.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
+            for own in ids
+        )
+        return np.frombuffer(b"".join(digests), np.uint64)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Which cluster each of n texts is in, and how well it fits.
+
+    Attributes
+    ----------
+    labels
+        int32 (n,).
+    similarity
+        Cosine of each text's vector to the centroid, float32 (n,); 0 without any known term.
+    value
+        The same times the vector's length, float32 (n,): the centroid value of Radev et al.
+        (2004), the sum over a text's words of what the centroid holds of them.
+    """
+
+    labels: NDArray[np.int32]
+    similarity: NDArray[np.float32]
+    value: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Fitted clusters.
+
+    Attributes
+    ----------
+    terms
+        Which of the hashed terms count, ascending, int32 (t,).
+    weights
+        Their inverse document frequencies, float32 (t,).
+    centroids
+        float32 (t, c), a column for each cluster.
+    """
+
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    centroids: NDArray[np.float32]
+
+    def nearest(self, counts: Any) -> Nearest:
+        """Return the cluster of each text, from its terms, sparse (n, `HASHED`)."""
+        vectors, lengths = _weighted(counts, self._column_of, self.weights)
+        labels = np.empty(len(lengths), np.int32)
+        cosines = np.empty(len(lengths), np.float32)
+        step = max(1, _DISTANCES // self.centroids.shape[1])
+        for start in range(0, len(lengths), step):
+            dots = np.asarray(vectors[start : start + step] @ self.centroids)
+            # |x - c|² without |x|², which is the same for all c
+            best = np.argmin(self._squares - 2 * dots, axis=1)
+            labels[start : start + step] = best
+            cosines[start : start + step] = dots[np.arange(len(best)), best]
+        norms = np.sqrt(self._squares)[labels]
+        similarity = np.divide(cosines, norms, out=np.zeros_like(cosines), where=norms > 0)
+        return Nearest(labels, similarity, similarity * lengths)
+
+    def save(self, path: Path) -> None:
+        """Write it to an ``.npz`` file."""
+        arrays = {"terms": self.terms, "weights": self.weights, "centroids": self.centroids}
+        write_arrays(path, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            The file is none.
+        """
+        arrays = read_arrays(path, ("terms", "weights", "centroids"))
+        if len(arrays) < 3:
+            raise ValueError(f"{path}: is no model of clusters")
+        return cls(arrays["terms"], arrays["weights"], arrays["centroids"])
+
+    @cached_property
+    def _column_of(self) -> NDArray[np.int32]:
+        return _columns(self.terms)
+
+    @cached_property
+    def _squares(self) -> NDArray[np.float32]:
+        return np.asarray(np.einsum("tc,tc->c", self.centroids, self.centroids))
+
+
+def fit(
+    counts: Any, frequency: NDArray[np.int64], texts: int, *, clusters: int, seed: int
+) -> Model:
+    """Find clusters.
+
+    Parameters
+    ----------
+    counts
+        Terms of a `Sample`, sparse (n, `HASHED`), n >= 1.
+    frequency
+        In how many of all texts each term stands, (`HASHED`,).
+    texts
+        How many that are in all.
+    clusters
+        How many to look for, at least 1; fewer come out where fewer texts differ.
+    seed
+        Of the first centroids and of the mini-batches.
+
+    Raises
+    ------
+    ImportError
+        Without scikit-learn.
+    """
+    terms = _common(frequency, fewest=max(2, texts // (2 * clusters)))
+    # As scikit-learn smooths it: as if one more text held every term.
+    weights = (np.log((1 + texts) / (1 + frequency[terms])) + 1).astype(np.float32)
+    vectors, _ = _weighted(counts, _columns(terms), weights)
+    clusters = min(clusters, vectors.shape[0])
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
+
+    method = _sklearn("sklearn.cluster").MiniBatchKMeans(
+        clusters,
+        batch_size=max(_BATCH, 4 * clusters),
+        n_init=1,
+        compute_labels=False,
+        random_state=seed,
+    )
+    # Threads would add up distances in an order of their own, and now and then tip a label.
+    with threadpool_limits(limits=1):
+        method.fit(vectors)
+    centroids = np.ascontiguousarray(method.cluster_centers_.T, np.float32)
+    return Model(terms, weights, centroids)
+
+
+def _common(frequency: NDArray[np.int64], *, fewest: int) -> NDArray[np.int32]:
+    """Return the terms that can make a cluster, ascending; the first of all if there are none."""
+    common = np.flatnonzero(frequency >= min(fewest, max(int(frequency.max()), 1)))
+    if len(common) > TERMS:
+        common = np.sort(common[np.argsort(-frequency[common], kind="stable")[:TERMS]])
+    return (common if len(common) else np.zeros(1)).astype(np.int32)
+
+
+def _columns(terms: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the column of each hashed term, (`HASHED`,), -1 for those that do not count."""
+    columns = np.full(HASHED, -1, np.int32)
+    columns[terms] = np.arange(len(terms))
+    return columns
+
+
+def _weighted(
+    counts: Any, columns: NDArray[np.int32], weights: NDArray[np.float32]
+) -> tuple[Any, NDArray[np.float32]]:
+    """Return sparse vectors (n, t) of length 1, or 0 without any known term, and their lengths.
+
+    TF-IDF with term frequencies damped as 1 + log tf.
+    """
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - the canary extra
+
+    known = columns[counts.indices] >= 0
+    column = columns[counts.indices[known]]
+    starts = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
+    data = (1 + np.log(counts.data[known])) * weights[column]
+    vectors = csr_matrix((data, column, starts), shape=(counts.shape[0], len(weights)))
+    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    vectors.data /= np.repeat(lengths, np.diff(vectors.indptr))
+    return vectors, lengths.astype(np.float32)
+
+
+def _sklearn(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            'clustering needs scikit-learn: pip install "dynaserve[canary]"'
+        ) from error
