@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from benchmarks.bulk_command import COMMAND
 from dynaserve.canarybench import plant

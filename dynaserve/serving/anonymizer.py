@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 import bentoml
 from bentoml._internal.utils.uri import join_paths
 from bentoml.exceptions import BentoMLConfigException
-from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
@@ -42,7 +41,7 @@ from dynaserve.serving.anonymizers import Runs, make_anonymizers, prepare
 from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.proposals import proposals
-from dynaserve.serving.refusals import failure, gone, refusal
+from dynaserve.serving.refusals import answered, gone
 from dynaserve.serving.requests import LaterError, RefusedError
 from dynaserve.serving.review import page
 from dynaserve.serving.settings import AnonymizerSettings, SettingsError
@@ -157,24 +156,32 @@ class AnonymizerService(SupervisedService):
         read: Callable[[bytearray, AnonymizerSettings], T],
         work: Callable[[T, Event], tuple[int, Any]],
     ) -> Response:
-        """Read a request, have it worked on, and return code and body of what comes of it."""
-        # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
+        """Read a request, have it worked on, and answer with what comes of it."""
+        return await answered(
+            request.scope,
+            self.worked(request, read, work),
+            PRIVATE,
+            "something went wrong; nothing is returned",
+        )
+
+    async def worked(
+        self,
+        request: Heard,
+        read: Callable[[bytearray, AnonymizerSettings], T],
+        work: Callable[[T, Event], tuple[int, Any]],
+    ) -> Response:
+        """Do what `answer` does; raise a `RefusedError` or `FailedError`."""
+        body = await request.body(self.settings.max_bytes)
+        asked = read(body, self.settings)
+        self.require_loaded()
+        await self.take(asked, request.scope)
         try:
-            body = await request.body(self.settings.max_bytes)
-            asked = read(body, self.settings)
-            self.require_loaded()
-            await self.take(asked, request.scope)
             code, answer = await self.bench.do(
                 lambda stop: contained("anonymizing", lambda: work(asked, stop), (RefusedError,)),
                 request.hung_up(),
             )
-        except RefusedError as refused:
-            return refusal(request.scope, refused, PRIVATE)
-        except (GoneError, ClientDisconnect):
+        except GoneError:
             return gone(request.scope)
-        except FailedError as failed:
-            logger.error("%s", failed)
-            return failure(request.scope, "something went wrong; nothing is returned", PRIVATE)
         return JSONResponse(answer, code, PRIVATE)
 
     async def take(self, asked: Any, scope: Scope) -> None:

@@ -30,7 +30,7 @@ from dynaserve.serving.visit import Visit
 
 Rows = NDArray[Any]
 
-QUICK_SECONDS = 500e-6
+QUICK_SECONDS = 1e-3
 """Longest call that may hold up the event loop; a thread's turn to and fro takes some 100 µs."""
 
 LATEST = 9

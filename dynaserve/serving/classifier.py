@@ -19,17 +19,18 @@ import orjson
 from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 from dynaserve.serving.batching import Batches
 from dynaserve.serving.defenses import choose_defense, rehearse
+from dynaserve.serving.direct import direct_app
 from dynaserve.serving.front import FrontedService
-from dynaserve.serving.inference import inference_app
+from dynaserve.serving.inference import Endpoints
 from dynaserve.serving.models import UnscoredError, load_model
-from dynaserve.serving.refusals import gone, refusal
+from dynaserve.serving.refusals import answered
 from dynaserve.serving.requests import Limits, RefusedError, Unread, read_inputs, read_rows
 from dynaserve.serving.scoring import Scorer
 from dynaserve.serving.settings import ServeSettings, SettingsError
@@ -126,22 +127,20 @@ class ClassifierService(SupervisedService):
         The probabilities went through a membership-inference defense. 400 says which row is wrong
         and what would be right, 413 that it is too much at once, 415 that this is not JSON.
         """
-        model, limits, scope = self.model, self.limits, inputs.scope
-        # Refusals are returned, not raised: BentoML logs a traceback for what is raised.
-        try:
-            values = await read_inputs(inputs, limits)
-            rows = read_rows(
-                values,
-                model.dtype,
-                model.input_shape,
-                max_rows=limits.max_rows,
-                max_columns=limits.max_columns,
-            )
-            probabilities = np.ascontiguousarray(await self.answer(rows, scope))
-        except RefusedError as refused:
-            return refusal(scope, refused)
-        except ClientDisconnect:
-            return gone(scope)
+        return await answered(inputs.scope, self.classify(inputs))
+
+    async def classify(self, inputs: Unread) -> Response:
+        """Return the labels and probabilities of rows, or raise a `RefusedError`."""
+        model, limits = self.model, self.limits
+        values = await read_inputs(inputs, limits)
+        rows = read_rows(
+            values,
+            model.dtype,
+            model.input_shape,
+            max_rows=limits.max_rows,
+            max_columns=limits.max_columns,
+        )
+        probabilities = np.ascontiguousarray(await self.answer(rows, inputs.scope))
         answer = {
             "labels": [model.classes[best] for best in probabilities.argmax(axis=1)],
             "probabilities": probabilities,
@@ -150,23 +149,31 @@ class ClassifierService(SupervisedService):
         return Response(body, media_type="application/json")
 
 
+def routes_of(service: ClassifierService) -> list[BaseRoute]:
+    """Return the routes of both ways in, the busiest first."""
+
+    async def predict(request: Request) -> Response:
+        return await answered(request.scope, service.classify(Unread.of(request)))
+
+    return [*Endpoints(service).routes(), Route("/predict", predict, methods=["POST"])]
+
+
 class ClassifierFront(FrontedService):
-    """A service with a second way in."""
+    """A service whose endpoints are answered before BentoML's layers.
+
+    BentoML's own `/predict` is in the API document, and what its clients know of.
+    """
 
     settings_class = ServeSettings
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.inference = inference_app()
-        # BentoML starts what is mounted; it is answered before BentoML's layers.
-        self.mount_asgi_app(self.inference, path="/", name="inference")
+        self.direct = direct_app(routes_of)
+        self.mount_asgi_app(self.direct, path="/", name="direct")
 
     def named_things(self) -> list[BaseRoute]:
-        """Return the routes of the Open Inference Protocol, once they are there.
-
-        Below a prefix BentoML's router finds them, later.
-        """
-        return [] if self.path_prefix else self.inference.router.routes
+        """Return the endpoints, once they are there; below a prefix BentoML's router finds them."""
+        return [] if self.path_prefix else self.direct.router.routes
 
 
 def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:

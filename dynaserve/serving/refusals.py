@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import logging
+from collections.abc import Awaitable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from dynaserve.serving.failures import FailedError
 from dynaserve.serving.requests import LaterError, RefusedError
 from dynaserve.serving.visit import visit_of
+
+logger = logging.getLogger(__name__)
 
 CLIENT_CLOSED_REQUEST = 499
 """What nginx calls it; nobody is left to read it but the metrics."""
@@ -30,6 +35,28 @@ def failure(
     """Return a 500, which says that something went wrong but not what."""
     visit_of(scope).refused = "failed"
     return JSONResponse({"error": message}, HTTPStatus.INTERNAL_SERVER_ERROR, headers)
+
+
+async def answered(
+    scope: MutableMapping[str, Any],
+    work: Awaitable[Response],
+    headers: Mapping[str, str] | None = None,
+    failed: str = "something went wrong",
+) -> Response:
+    """Return what ``work`` answers, or what there is to say instead.
+
+    Refusals are answers, not exceptions, for BentoML logs a traceback for what is raised. Whatever
+    else is raised passes.
+    """
+    try:
+        return await work
+    except RefusedError as refused:
+        return refusal(scope, refused, headers)
+    except ClientDisconnect:
+        return gone(scope)
+    except FailedError as error:
+        logger.error("%s", error)
+        return failure(scope, failed, headers)
 
 
 def gone(scope: MutableMapping[str, Any]) -> Response:

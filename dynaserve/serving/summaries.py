@@ -21,7 +21,7 @@ import bentoml
 from bentoml._internal.utils.uri import join_paths
 from bentoml.exceptions import BentoMLConfigException
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -30,10 +30,10 @@ from dynaserve.canarybench.corpus import generate
 from dynaserve.canarybench.summarizers import Summarizer, keyword_summary
 from dynaserve.serving.audits import AuditFiles
 from dynaserve.serving.conversations import read_conversations
-from dynaserve.serving.failures import FailedError, contained, withheld
+from dynaserve.serving.failures import contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.publishing import Outcome, Policy, publish
-from dynaserve.serving.refusals import failure, gone, refusal
+from dynaserve.serving.refusals import answered
 from dynaserve.serving.requests import RefusedError, Unread, read_body
 from dynaserve.serving.settings import SettingsError, SummariesSettings
 from dynaserve.serving.supervised import SupervisedService
@@ -119,24 +119,23 @@ class SummariesService(SupervisedService):
         409 brings the audit's report, 422 says how many users are needed, 400 what is wrong and
         where, 413 what is too much, 415 that this is not JSON. After a 500 nothing was published.
         """
-        scope = conversations.scope
-        try:
-            body = await read_body(
-                conversations, self.settings.max_bytes, "send fewer or shorter conversations"
-            )
-            found = await self.on_a_thread(lambda: read_conversations(body, self.settings))
-            visit = visit_of(scope)
-            visit.rows = len(found)
-            await visit.spend(len(found))
-            outcome = await self.on_a_thread(lambda: self.publish(found))
-        except RefusedError as refused:
-            return refusal(scope, refused, PRIVATE)
-        except ClientDisconnect:
-            return gone(scope)
-        except FailedError as failed:
-            logger.error("%s", failed)
-            return failure(scope, "something went wrong; nothing was published", PRIVATE)
-        return answer(outcome)
+        return await answered(
+            conversations.scope,
+            self.summarize(conversations),
+            PRIVATE,
+            "something went wrong; nothing was published",
+        )
+
+    async def summarize(self, conversations: Unread) -> Response:
+        """Return what is published, or why nothing is; raise a `RefusedError` or `FailedError`."""
+        body = await read_body(
+            conversations, self.settings.max_bytes, "send fewer or shorter conversations"
+        )
+        found = await self.on_a_thread(lambda: read_conversations(body, self.settings))
+        visit = visit_of(conversations.scope)
+        visit.rows = len(found)
+        await visit.spend(len(found))
+        return answer(await self.on_a_thread(lambda: self.publish(found)))
 
     async def on_a_thread(self, work: Callable[[], T]) -> T:
         """Return what ``work`` does on one of so many threads; a refusal passes."""

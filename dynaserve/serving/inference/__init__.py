@@ -9,6 +9,6 @@ Sources: https://github.com/kserve/open-inference-protocol, and for raw tensors 
 tensor data extension.
 """
 
-from dynaserve.serving.inference.routes import inference_app
+from dynaserve.serving.inference.routes import Endpoints
 
-__all__ = ["inference_app"]
+__all__ = ["Endpoints"]

@@ -7,31 +7,23 @@ happens; BentoML is not there to catch it.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Protocol
 
-import bentoml
 from numpy.typing import NDArray
-from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from dynaserve.serving.failures import FailedError, withheld
 from dynaserve.serving.inference.answer import Labels, write_answer
 from dynaserve.serving.inference.body import packed, read_body
 from dynaserve.serving.inference.described import SERVER, Described
 from dynaserve.serving.inference.request import LENGTH_HEADER, read_request
 from dynaserve.serving.models import Model
-from dynaserve.serving.refusals import failure, gone, refusal
-from dynaserve.serving.requests import Limits, RefusedError
+from dynaserve.serving.refusals import answered
+from dynaserve.serving.requests import Limits
 from dynaserve.serving.settings import ServeSettings
-
-logger = logging.getLogger(__name__)
 
 
 class Served(Protocol):
@@ -48,18 +40,6 @@ class Served(Protocol):
     async def __is_ready__(self) -> bool:
         """Say whether the model answers now."""
         ...
-
-
-def inference_app() -> Starlette:
-    """Return an app to mount on a service at ``/``; it takes its paths when the service starts."""
-
-    @asynccontextmanager
-    async def started(app: Starlette) -> AsyncIterator[None]:
-        # BentoML starts mounted apps right after it has made the instance.
-        app.router.routes[:] = Endpoints(bentoml.get_current_service()).routes()
-        yield
-
-    return Starlette(lifespan=started)
 
 
 class Endpoints:
@@ -87,22 +67,16 @@ class Endpoints:
 
     async def infer(self, request: Request) -> Response:
         """Classify the rows of a tensor."""
+        return await answered(request.scope, self._infer(request))
+
+    async def _infer(self, request: Request) -> Response:
         served = self.served
-        try:
-            body = await read_body(request, served.limits)
-            length = request.headers.get(LENGTH_HEADER)
-            asked = read_request(body, length, served.model, served.limits)
-            probabilities = await served.answer(asked.rows, request.scope)
-            answer = write_answer(self.answered, asked, probabilities, self.labels)
-            content, headers = await packed(answer.body, request.headers.get("accept-encoding", ""))
-        except RefusedError as error:
-            return refusal(request.scope, error)
-        except ClientDisconnect:
-            return gone(request.scope)
-        except Exception as error:
-            known = isinstance(error, FailedError)
-            logger.error("%s", error if known else withheld("an inference request", error))
-            return failure(request.scope, "something went wrong")
+        body = await read_body(request, served.limits)
+        length = request.headers.get(LENGTH_HEADER)
+        asked = read_request(body, length, served.model, served.limits)
+        probabilities = await served.answer(asked.rows, request.scope)
+        answer = write_answer(self.answered, asked, probabilities, self.labels)
+        content, headers = await packed(answer.body, request.headers.get("accept-encoding", ""))
         if answer.json_length is None:
             return Response(content, headers=headers, media_type="application/json")
         headers[LENGTH_HEADER] = str(answer.json_length)

@@ -278,7 +278,7 @@ def test_whatever_else_fails_is_an_answer_too(
     monkeypatch.setattr("dynaserve.serving.inference.routes.write_answer", fail)
     answer = client.post(INFER, **request(ROWS))
     assert answer.status_code == 500
-    assert "an inference request failed with ZeroDivisionError" in caplog.text
+    assert "a request failed with ZeroDivisionError" in caplog.text
     assert secret not in answer.text + caplog.text
 
 
