@@ -30,7 +30,7 @@ _PIECE = 1 << 24
 _COLUMNS = ("cluster", "user", "similarity", "value", "quotable")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Corpus:
     """Conversations, and where work on them is kept.
 
@@ -51,7 +51,7 @@ class Corpus:
     shards: tuple[Shard, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shards", find_shards(self.source))
+        self.shards = find_shards(self.source)
         require_columns(self.shards)
 
     def count(self, where: Place, watch: Watch) -> int:
@@ -134,10 +134,13 @@ class Corpus:
         for at, each in zip(range(len(assigned.labels)), rows, strict=False):
             if canaries := by_conversation.get(each.id):
                 there += sum(canary.value in each.text for canary in canaries)
-                planted.setdefault(int(assigned.labels[at]), []).append(each.id)
+                # The manifest's own string: copies of so many would take room.
+                own = str(canaries[0].conversation_id)
+                planted.setdefault(int(assigned.labels[at]), []).append(own)
             if at in wanted and user_hash(each.user) == int(assigned.users[at]):
                 texts[at] = each
-        if at + 1 != len(assigned.labels) or next(rows, None) or len(texts) != len(wanted):
+        whole = at + 1 == len(assigned.labels) and next(rows, None) is None
+        if not whole or len(texts) != len(wanted) or find_shards(self.source) != self.shards:
             raise ValueError(f"{self.source}: has changed while it was read; start anew")
         if missing := len(manifest.canaries) - there:
             raise ValueError(

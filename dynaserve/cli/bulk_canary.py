@@ -67,7 +67,7 @@ def canary_audit(
         int | None,
         typer.Option(min=1, help="How many to look for. [the root of the number of conversations]"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the clusters.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the clusters.")] = 0,
     workers: Workers = None,
     scheduler: Scheduler = None,
     unit_bytes: UnitBytes = None,

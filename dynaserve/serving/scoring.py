@@ -5,12 +5,14 @@ Each call is counted here, as a whole; of the rows in it nothing but their numbe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.defenses import Defense
+from dynaserve.defenses import Defense, DynaNoise
 from dynaserve.serving.batching import Ran
 from dynaserve.serving.decorator import defended
 from dynaserve.serving.failures import guarded
@@ -27,6 +29,10 @@ class Scorer:
     def __init__(self, model: Model, defense: Defense) -> None:
         self.model, self.defense = model, defense
         self._repeats = Repeats()
+        self._count_repeats: Callable[[NDArray[Any]], int] = self._repeats.of_rows
+        if isinstance(defense, DynaNoise) and defense.config.noise == "keyed":
+            self.defense = defense.watched(self._keep)
+            self._count_repeats = self._of_kept
         self._model_seconds = 0.0
 
     def __call__(self, rows: NDArray[Any]) -> Ran:
@@ -34,8 +40,15 @@ class Scorer:
         begun = perf_counter()
         probabilities = self.score(rows)
         seconds = perf_counter() - begun
-        count_call(len(rows), self._repeats.of_rows(rows))
+        count_call(len(rows), self._count_repeats(rows))
         return Ran(probabilities, self._model_seconds, seconds - self._model_seconds)
+
+    def _keep(self, row_keys: NDArray[np.uint32]) -> None:
+        self._row_keys = row_keys
+
+    def _of_kept(self, _: NDArray[Any]) -> int:
+        """Return how many rows of the call were seen before, by the keys of their noise."""
+        return self._repeats.of_row_keys(self._row_keys)
 
     @defended(lambda self: self.defense)
     def score(self, rows: NDArray[Any]) -> NDArray[Any]:

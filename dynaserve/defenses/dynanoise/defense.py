@@ -7,6 +7,7 @@ not hold numerics (the kernels') nor a rule for keys (that is `query_keys`).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,6 +69,7 @@ class DynaNoise:
         self._queries = QueryKeys(self._key, config) if self._key else None
         self._config = config
         self._threads = threads
+        self._watch: Callable[[NDArray[np.uint32]], Any] | None = None
 
     @classmethod
     def paper(
@@ -127,6 +129,15 @@ class DynaNoise:
         """Return the same defense for one version of a model: its queries get other noise."""
         fields = self._config.model_dump() | {"model_version": version}
         return type(self)(checked_config(**fields), key=self._key, threads=self._threads)
+
+    def watched(self, watch: Callable[[NDArray[np.uint32]], Any]) -> DynaNoise:
+        """Return the same defense, which shows ``watch`` the row keys (n, 4) of each call first.
+
+        Equal queries have equal keys, so that whoever counts repeats need not hash them again.
+        """
+        other = type(self)(self._config, key=self._key, threads=self._threads)
+        other._watch = watch
+        return other
 
     def __call__(self, logits: ArrayT, *, queries: Any = None) -> ArrayT:
         """Return defended probabilities; see `Defense`.
@@ -218,4 +229,7 @@ class DynaNoise:
                 "DynaNoise: keyed noise needs queries=, the model's input for each row of logits "
                 "(an array or a list of bytes)"
             )
-        return self._queries.row_keys(queries, leading)
+        keys = self._queries.row_keys(queries, leading)
+        if self._watch is not None:
+            self._watch(keys)
+        return keys

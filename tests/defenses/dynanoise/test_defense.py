@@ -302,3 +302,16 @@ def test_the_description_is_one_line() -> None:
         "DynaNoise, keyed noise: base variance 1, sensitivity scale 2, temperature 1, "
         r"label kept, model version 'a\nb'"
     )
+
+
+def test_who_watches_sees_the_keys_of_each_call_and_changes_nothing() -> None:
+    defense = DynaNoise.keyed(key=bytes(range(32)))
+    logits = np.random.default_rng(0).normal(size=(3, 4))
+    queries = np.array([[1.0], [2.0], [1.0]])
+    seen: list[Any] = []
+    released = defense.watched(seen.append)(logits, queries=queries)
+    np.testing.assert_array_equal(released, defense(logits, queries=queries))
+    (keys,) = seen
+    assert (keys.shape, keys.dtype) == ((3, 4), np.uint32)
+    assert (keys[0] == keys[2]).all()
+    assert (keys[0] != keys[1]).any()

@@ -1,0 +1,313 @@
+"""``dynaserve bulk canary-audit``, with threads for workers."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from dynaserve.bulk import canary as canary_module
+from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.run import run
+from dynaserve.canarybench import CanaryManifest, plant
+from dynaserve.canarybench.conversations import Conversation, write_conversations
+from dynaserve.canarybench.corpus import generate
+from dynaserve.cli import app
+from dynaserve.cli.bulk_canary import STEPS
+
+pytestmark = pytest.mark.usefixtures("here")
+COUNT = 1200
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Planted conversations in shards, and the manifest."""
+
+    path: Path
+    talks: list[Conversation]
+    manifest: CanaryManifest
+    secret: Path
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[Conversation], CanaryManifest]:
+    return plant(generate(COUNT, seed=1), seed=1, decoys=100)
+
+
+@pytest.fixture
+def planted(tmp_path: Path, corpus: tuple[list[Conversation], CanaryManifest]) -> Planted:
+    talks, manifest = corpus
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        some = talks[number * 500 : (number + 1) * 500]
+        write_conversations(tmp_path / "in" / f"{number}.jsonl", some)
+    manifest.save(tmp_path / "secret.json")
+    return Planted(tmp_path / "in", talks, manifest, tmp_path / "secret.json")
+
+
+@pytest.fixture
+def audit(planted: Planted, tmp_path: Path) -> Callable[..., Result]:
+    def command(*options: object, source: Path = planted.path, out: str = "out") -> Result:
+        arguments = ["bulk", "canary-audit", source, tmp_path / out]
+        arguments += ["--manifest", planted.secret, "--unit-bytes", 1 << 16, *options]
+        return CliRunner().invoke(app, [str(each) for each in arguments])
+
+    return command
+
+
+def released(out: Path, name: str = "release.json") -> Any:
+    return json.loads((out / name).read_bytes())
+
+
+def test_a_defended_release_passes_and_is_written(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    result = audit("--summarizer", "extractive", "--json")
+    assert result.exit_code == 0, result.stderr
+    report, release = json.loads(result.stdout), released(tmp_path / "out")
+    assert report["passed"]
+    assert report["canary_rate"]["found"] == 0
+    assert len(report["clusters"]) == len(release["clusters"]) > 5
+    assert all(cluster["users"] >= 25 for cluster in release["clusters"])
+    at_risk, held_back = report["canary_rate"]["total"], report["suppressed"]["canaries"]
+    assert at_risk + held_back == len(planted.manifest.canaries)
+    assert at_risk > 0
+    assert held_back > 0
+    assert not (tmp_path / "out" / "_leaking.json").exists()
+
+
+def test_what_is_published_counts_as_a_plain_count_does(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    everybody = [Conversation(each.id, each.user, "The train is late.") for each in planted.talks]
+    users = len({each.user for each in planted.talks})
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "a.jsonl").write_text(
+        "".join(
+            json.dumps({"id": a.id, "user": a.user, "text": f"{a.text} {b.text}"}) + "\n"
+            for a, b in zip(planted.talks, everybody, strict=True)
+        )
+    )
+    result = audit("--clusters", 1, source=tmp_path / "one")
+    assert result.exit_code == 0, result.stderr
+    (cluster,) = released(tmp_path / "out")["clusters"]
+    assert (cluster["users"], cluster["conversations"]) == (users, COUNT)
+
+
+def test_the_audit_is_the_one_of_the_single_command(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    options = ("--summarizer", "extractive", "--defense", "k-min", "--json")
+    bulk = audit(*options)
+    out = tmp_path / "out"
+    arguments = ["canary", "audit", out / "_leaking.json", "--manifest", planted.secret]
+    arguments += ["--clusters", out / "_clusters.json", "--json"]
+    single = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert bulk.exit_code == single.exit_code == 1
+    assert json.loads(bulk.stdout) == json.loads(single.stdout)
+    assert stat.S_IMODE((out / "_clusters.json").stat().st_mode) == 0o600
+
+
+def test_an_undefended_release_leaks_and_is_not_called_one(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    assert audit("--summarizer", "extractive").exit_code == 0
+    result = audit("--summarizer", "extractive", "--defense", "none")
+    out = tmp_path / "out"
+    assert result.exit_code == 1, result.stderr
+    assert not (out / "release.json").exists()
+    leaking = out / "_leaking.json"
+    assert stat.S_IMODE(leaking.stat().st_mode) == 0o600
+    assert len(released(out, "_leaking.json")["clusters"]) > 25
+    said = result.stdout + result.stderr
+    assert not [each.id for each in planted.manifest.canaries if each.value in said]
+    assert any(each.value in leaking.read_text() for each in planted.manifest.canaries)
+
+
+def test_the_release_is_the_same_bytes_however_the_input_is_cut(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    write_conversations(tmp_path / "one.jsonl", planted.talks)
+    rows = [{"id": a.id, "user": a.user, "text": a.text} for a in planted.talks]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "one.parquet", row_group_size=170)
+    options = ("--summarizer", "extractive", "--seed", 5, "--clusters", 12)
+    assert audit(*options).exit_code == 0
+    for out, source, more in (
+        ("b", tmp_path / "one.jsonl", ()),
+        ("c", tmp_path / "one.parquet", ("--unit-bytes", 4096)),
+    ):
+        assert audit(*options, *more, source=source, out=out).exit_code == 0
+        for name in ("release.json", "_clusters.json"):
+            assert (tmp_path / out / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    assert audit(*options[:2], "--seed", 6, "--clusters", 12).exit_code == 0
+    assert (tmp_path / "out" / "release.json").read_bytes() != (
+        tmp_path / "b" / "release.json"
+    ).read_bytes()
+
+
+def test_a_later_run_goes_on_with_what_is_there(
+    audit: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert audit().exit_code == 0
+    release = (tmp_path / "out" / "release.json").read_bytes()
+    work = tmp_path / "out" / "_work"
+    assert stat.S_IMODE(work.stat().st_mode) == 0o700
+
+    def times() -> dict[str, int]:
+        files = [*work.glob("*.npz"), *work.glob("*/part-*")]
+        return {str(path.relative_to(work)): path.stat().st_mtime_ns for path in files}
+
+    before = times()
+    assert len(before) > 9
+    (work / "vectors" / "part-000002.parquet").unlink()  # as if the run had been killed
+    (work / "clusters-34-0" / "part-000001.parquet").unlink()
+    monkeypatch.setattr(canary_module, "fit", None)
+    assert audit().exit_code == 0
+    assert (tmp_path / "out" / "release.json").read_bytes() == release
+    made_again = {"vectors/part-000002.parquet", "clusters-34-0/part-000001.parquet"}
+    assert {name for name, at in times().items() if before[name] != at} == made_again
+
+
+def test_other_input_than_before_is_refused(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    assert audit().exit_code == 0
+    (planted.path / "2.jsonl").unlink()
+    result = audit()
+    assert result.exit_code == 2
+    assert "2.jsonl is gone" in result.stderr
+    assert not (tmp_path / "out" / "release.json").exists(), "a pass from before"
+
+
+@pytest.mark.parametrize("kept", [slice(0, 900), slice(0, 0)])
+def test_a_manifest_of_other_conversations_is_refused(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path, kept: slice
+) -> None:
+    others = [Conversation(f"x{n}", f"u{n}", f"The train {n} is late.") for n in range(300)]
+    write_conversations(tmp_path / "some.jsonl", [*planted.talks[kept], *others])
+    result = audit("--defense", "none", source=tmp_path / "some.jsonl")
+    assert result.exit_code == 2
+    assert re.search(r"error: \d+ of the \d+ canaries of the manifest do not stand", result.stderr)
+
+
+def test_conversations_that_were_not_planted_are_refused(
+    audit: Callable[..., Result], tmp_path: Path
+) -> None:
+    write_conversations(tmp_path / "clean.jsonl", generate(COUNT, seed=1))
+    result = audit(source=tmp_path / "clean.jsonl")
+    assert result.exit_code == 2
+    assert "do not stand in their conversations" in result.stderr
+
+
+def test_nothing_was_checked_if_all_is_held_back(
+    audit: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = audit("--k-min", 2000)
+    assert result.exit_code == 5
+    assert "nothing was checked" in result.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"_work"}
+
+
+def test_one_bad_row_is_named_and_stops_the_audit(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    with (planted.path / "1.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "new", "text": "Ask jo.marsh@example.org"}) + "\n")
+    result = audit()
+    assert result.exit_code == 2
+    assert "1.jsonl, row 501: needs a field 'user'" in result.stderr
+    assert "jo.marsh" not in result.stderr
+    assert not (tmp_path / "out" / "release.json").exists()
+
+
+def test_two_conversations_with_one_id_are_refused(
+    audit: Callable[..., Result], planted: Planted
+) -> None:
+    write_conversations(planted.path / "3.jsonl", [planted.talks[7]])
+    result = audit()
+    assert result.exit_code == 2
+    assert "0.jsonl, row 8 and 3.jsonl, row 1 have the same id" in result.stderr
+
+
+def test_no_conversations_are_no_audit(audit: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    result = audit(source=tmp_path / "empty.jsonl")
+    assert result.exit_code == 2
+    assert "holds no conversations" in result.stderr
+
+
+@pytest.mark.parametrize("change", ["user", "more", "fewer"])
+def test_input_that_changes_while_it_is_read_is_refused(
+    audit: Callable[..., Result],
+    planted: Planted,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+) -> None:
+    path = planted.path / "2.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    changed = {
+        "user": [line.replace('"user": "', '"user": "other-') for line in lines],
+        "more": [*lines, lines[0].replace('"conv-', '"new-')],
+        "fewer": lines[:-1],
+    }[change]
+    runs: list[str] = []
+
+    def running(*arguments: Any, **options: Any) -> Any:
+        summary = run(*arguments, **options)
+        runs.append(arguments[0].command)
+        if len(runs) == 2:  # all vectors and clusters are there
+            path.write_text("".join(changed))
+        return summary
+
+    monkeypatch.setattr(canary_module, "run", running)
+    result = audit("--defense", "none")
+    assert result.exit_code == 2
+    assert "has changed while it was read" in result.stderr
+    assert runs == ["vectors", "clusters"]
+
+
+def test_it_says_what_it_does_and_nothing_of_the_texts(
+    audit: Callable[..., Result], here: list[Place]
+) -> None:
+    result = audit("--workers", 3, "--format", "github")
+    assert result.exit_code == 0
+    told = [json.loads(line) for line in result.stderr.splitlines()]
+    assert [each["step"] for each in told if each.keys() == {"step"}] == [*STEPS]
+    assert here == [Place(3), Place(3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--workers", 2, "--scheduler", "tcp://localhost:1"), "--workers starts workers here"),
+        (("--manifest", "no.json"), "no.json"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(
+    audit: Callable[..., Result], options: tuple[object, ...], said: str
+) -> None:
+    result = audit(*options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_an_input_is_never_written_over(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    secret = tmp_path / "out" / "release.json"
+    planted.manifest.save(secret)
+    result = audit("--manifest", secret)
+    assert result.exit_code == 2
+    assert "is an input" in result.stderr
+    assert CanaryManifest.load(secret) == planted.manifest

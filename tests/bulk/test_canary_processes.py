@@ -1,0 +1,59 @@
+"""``dynaserve bulk canary-audit`` as a process with workers of its own, killed and run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from dynaserve.canarybench import plant
+from dynaserve.canarybench.conversations import write_conversations
+from dynaserve.canarybench.corpus import generate
+
+COMMAND = [sys.executable, "-c", "from dynaserve.cli import main; main()"]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_run_goes_on_to_the_same_release(tmp_path: Path) -> None:
+    planted, manifest = plant(generate(800, seed=3), seed=3, decoys=50)
+    write_conversations(tmp_path / "in.jsonl", planted)
+    manifest.save(tmp_path / "secret.json")
+
+    def arguments(out: str) -> list[object]:
+        return [
+            *("bulk", "canary-audit", tmp_path / "in.jsonl", tmp_path / out),
+            *("--manifest", tmp_path / "secret.json", "--unit-bytes", 1 << 15, "--workers", 2),
+            *("--summarizer", "extractive", "--json"),
+        ]
+
+    with start(*arguments("out")) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if json.loads(line) == {"step": "clusters"}:
+                process.send_signal(signal.SIGKILL)
+    work = tmp_path / "out" / "_work"
+    assert list(work.glob("vectors/part-*"))
+    assert not (tmp_path / "out" / "release.json").exists()
+    with start(*arguments("out")) as process:
+        report, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert json.loads(report)["passed"]
+    value_free = report + said
+    assert not [each.id for each in manifest.canaries if each.value in value_free]
+    release = (tmp_path / "out" / "release.json").read_bytes()
+    whole = start(*arguments("whole"))
+    whole.communicate(timeout=120)
+    assert (tmp_path / "whole" / "release.json").read_bytes() == release
