@@ -32,6 +32,7 @@ from dynaserve.canarybench import plant
 from dynaserve.canarybench.canaries import KINDS
 from dynaserve.canarybench.conversations import write_conversations
 from dynaserve.canarybench.corpus import generate
+from dynaserve.canarybench.planting import PROBABILITY
 from dynaserve.cli.bulk_canary import STEPS
 
 MIB = 2**20
@@ -40,12 +41,14 @@ LIMIT = 4096
 SHARD = 50_000
 
 
-def write_planted(directory: Path, manifest: Path, count: int) -> tuple[int, int]:
+def write_planted(
+    directory: Path, manifest: Path, count: int, probability: float
+) -> tuple[int, int]:
     """Write so many planted conversations in shards; return how many bytes and canaries they have.
 
     Canaries are of all kinds: of the paper's four there are too few different phone numbers.
     """
-    planted, secrets = plant(generate(count, seed=0), kinds=KINDS, seed=0)
+    planted, secrets = plant(generate(count, seed=0), probability=probability, kinds=KINDS, seed=0)
     secrets.save(manifest)
     for start in range(0, count, SHARD):
         path = directory / f"part-{start:08d}.jsonl"
@@ -145,6 +148,7 @@ def main() -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--conversations", type=int, default=3000)
+    parser.add_argument("--probability", type=float, default=PROBABILITY)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--directory", type=Path, help="Where there is room for the files.")
     arguments = parser.parse_args()
@@ -152,7 +156,9 @@ def main() -> None:
         source, output, manifest = (Path(name, each) for each in ("in", "out", "secret.json"))
         source.mkdir()
         started = time.perf_counter()
-        size, canaries = write_planted(source, manifest, arguments.conversations)
+        size, canaries = write_planted(
+            source, manifest, arguments.conversations, arguments.probability
+        )
         print(
             f"{arguments.conversations:,} conversations, {size / MIB:.0f} MiB, {canaries:,} "
             f"canaries, made in {time.perf_counter() - started:.0f} s",

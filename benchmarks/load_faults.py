@@ -86,7 +86,9 @@ def kill(console: Console, *, times: int) -> dict[str, Any]:
             f"{pauses[-1]:.2f} s; {words(tally.outcomes)}"
         )
     # Each client of the worker loses the one request that it waits for, never another's.
+    gone = (Outcome.LOST, Outcome.UNREAD, Outcome.NEVER_ACCEPTED, Outcome.LATE)
     failed = total[Outcome.HUNG] + total[Outcome.REFUSED] + total[Outcome.NO_CONNECTION] > 0
+    failed = failed or sum(total[outcome] for outcome in gone) > CLIENTS * times
     return {"outcomes": _named(total), "recoveries": recoveries, "pauses": pauses, "failed": failed}
 
 

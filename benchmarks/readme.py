@@ -1,8 +1,8 @@
-"""Writes the performance section of the README from what ``make bench`` measured.
+"""Writes the performance section of the README from what ``make bench`` and its like measured.
 
-It measures nothing. The section has two blocks, kernels and requests, each from one machine and
-naming it; a block without results here stays as it is. The plot goes to ``docs/figures``. With the
-post-processors of ``make bench-art`` measured, they are there too.
+It measures nothing. The section has three blocks, kernels, requests and other servers, each from
+one machine and naming it; a block without results here stays as it is. The plot goes to
+``docs/figures``. With the post-processors of ``make bench-art`` measured, they are there too.
 
     python -m benchmarks.readme            # rewrite the blocks
     python -m benchmarks.readme --print    # only show them
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, report, scaling, service
+from benchmarks.peers import __main__ as others
+from benchmarks.peers import tables
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -91,13 +93,37 @@ def requests() -> list[str]:
     ]
 
 
-def measured_on(where: str) -> str:
+def peers() -> list[str]:
+    """Return the block about other servers."""
+    found = load(others.RESULTS)
+    cases = found["cases"]
+    headings = [
+        f"{case['rows']} x {case['classes']}, {case['clients']} client{'s' * (case['clients'] > 1)}"
+        for case in cases
+    ]
+    rows = [
+        [name, *(tables.cells(name, case["contestants"][name])[1] for case in cases)]
+        for name in cases[0]["contestants"]
+    ]
+    return [
+        "The same linear model behind other servers, JSON or raw tensors (binary): median "
+        f"milliseconds of a request. {tables.NOTE}",
+        measured_on(machine.sentence(found["machine"]), "make bench-peers"),
+        markdown(["server", *headings], rows),
+    ]
+
+
+def measured_on(where: str, command: str = "make bench") -> str:
     """Return the line that names a machine."""
-    return f"Measured on: {where}. `make bench` measures yours."
+    return f"Measured on: {where}. `{command}` measures yours."
 
 
 Block = Callable[[], list[str]]
-BLOCKS: dict[Block, tuple[Any, ...]] = {kernels: (report, scaling), requests: (service,)}
+BLOCKS: dict[Block, tuple[Any, ...]] = {
+    kernels: (report, scaling),
+    requests: (service,),
+    peers: (others,),
+}
 """What writes a block, named as its marks are -> the suites whose results it needs."""
 
 

@@ -46,14 +46,14 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 1
     facts = machine.facts()
-    results = {"machine": facts, "cases": cases, "verdicts": verdicts}
-    RESULTS.write_text(json.dumps(results))
     for case in cases:
         tables.print_case(console, case)
     tables.print_verdicts(console, verdicts)
     console.print(machine.sentence(facts))
     if smoke:
-        console.print("A smoke run: these numbers mean nothing.")
+        console.print("A smoke run: these numbers mean nothing, and are not kept.")
+        return 0
+    RESULTS.write_text(json.dumps({"machine": facts, "cases": cases, "verdicts": verdicts}))
     console.print(f"Numbers: {RESULTS.relative_to(ROOT)}")
     return 0
 

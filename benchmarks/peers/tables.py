@@ -17,8 +17,8 @@ AGAINST = ("MLServer JSON", "BentoML JSON")
 
 NOTE = (
     "Every server has one worker, computes on one thread and keeps no access log. In parentheses: "
-    "the 95% interval over rounds. times faster: the other's median divided by this one's. "
-    "control: a second undefended server, whose difference is that of two equal processes here."
+    "the 95% interval over rounds. control: a second undefended server, whose difference is that "
+    "of two equal processes here."
 )
 
 
@@ -75,13 +75,18 @@ def print_case(console: Console, case: dict[str, Any]) -> None:
     for heading in ("p50 ms", "p90 ms", *(f"times faster\nthan {other}" for other in AGAINST)):
         table.add_column(heading, justify="right")
     for name, each in case["contestants"].items():
-        table.add_row(
-            name,
-            _with_interval(each["p50_ms"]),
-            f"{each['p90_ms']:.2f}",
-            *(_with_interval(each["faster_than"][other]) for other in AGAINST),
-        )
+        table.add_row(*cells(name, each))
     console.print(table)
+
+
+def cells(name: str, figures: dict[str, Any]) -> list[str]:
+    """Return the figures of one contestant as text."""
+    return [
+        name,
+        _with_interval(figures["p50_ms"]),
+        f"{figures['p90_ms']:.2f}",
+        *(_with_interval(figures["faster_than"][other]) for other in AGAINST),
+    ]
 
 
 def _with_interval(ratio: list[float]) -> str:

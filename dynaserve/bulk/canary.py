@@ -7,6 +7,8 @@ counts of users, is done where the command runs. Manifest and canaries never lea
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +19,14 @@ import numpy as np
 from dynaserve.bulk.canary_jobs import Clusters, Vectors, terms_of
 from dynaserve.bulk.canary_rows import read_conversations, require_columns
 from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.output import LEDGER
 from dynaserve.bulk.reading import close, read_tables
 from dynaserve.bulk.run import Watch, run
-from dynaserve.bulk.shards import Shard, cut, find_shards
+from dynaserve.bulk.shards import Shard, Stamp, cut, find_shards, require_unchanged, stamps
 from dynaserve.canarybench.conversations import Conversation
-from dynaserve.canarybench.large import HASHED, PER_CLUSTER, Model, Sample, default_clusters, fit
+from dynaserve.canarybench.large import HASHED, PER_CLUSTER, Model, default_clusters, fit
 from dynaserve.canarybench.large_release import Assigned, Selection, user_hash
+from dynaserve.canarybench.large_sample import Sample
 from dynaserve.canarybench.manifest import CanaryManifest
 
 _WORK = "_work"
@@ -49,9 +53,11 @@ class Corpus:
     output: Path
     unit_bytes: int
     shards: tuple[Shard, ...] = field(init=False, repr=False)
+    _begun: tuple[Stamp, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.shards = find_shards(self.source)
+        self._begun = stamps(self.shards)
         require_columns(self.shards)
 
     def count(self, where: Place, watch: Watch) -> int:
@@ -60,9 +66,11 @@ class Corpus:
         Raises
         ------
         ValueError, OSError, StoppedError
-            As `run`; a row that is no conversation is refused, as are two with one id.
+            As `run`; a row that is no conversation is refused, as are two with one id. So is a
+            directory to work in that others may open.
         """
         self._work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_private(self._work)
         done = run(
             Vectors(),
             self.source,
@@ -84,7 +92,9 @@ class Corpus:
             How many; None is the square root of ``rows``.
         """
         clusters = clusters or default_clusters(rows)
-        path = self._work / f"model-{clusters}-{seed}.npz"
+        # Of the very vectors that are there now, not of those that were there before.
+        of = hashlib.blake2b((self._vectors / LEDGER).read_bytes(), digest_size=8).hexdigest()
+        path = self._work / f"model-{clusters}-{seed}-{of}.npz"
         if not path.exists():
             self._fitted(rows, clusters, seed).save(path)
         return Clusters(path, hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest())
@@ -140,8 +150,9 @@ class Corpus:
             if at in wanted and user_hash(each.user) == int(assigned.users[at]):
                 texts[at] = each
         whole = at + 1 == len(assigned.labels) and next(rows, None) is None
-        if not whole or len(texts) != len(wanted) or find_shards(self.source) != self.shards:
+        if not whole or len(texts) != len(wanted):
             raise ValueError(f"{self.source}: has changed while it was read; start anew")
+        require_unchanged(self.source, self._begun)
         if missing := len(manifest.canaries) - there:
             raise ValueError(
                 f"{missing} of the {len(manifest.canaries)} canaries of the manifest do not stand "
@@ -164,6 +175,19 @@ class Corpus:
     @property
     def _vectors(self) -> Path:
         return self._work / "vectors"
+
+
+def _require_private(directory: Path) -> None:
+    """Refuse a directory that somebody else has made, or that others may open."""
+    info = directory.lstat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise ValueError(f"{directory}: is no directory; move it elsewhere")
+    if info.st_uid != os.geteuid() or info.st_mode & 0o077:
+        raise ValueError(
+            f"{directory}: belongs to somebody else or is open to others (mode "
+            f"{stat.S_IMODE(info.st_mode):04o}); it holds ids and hashed terms of conversations: "
+            "name another OUT, or delete it"
+        )
 
 
 def _batches(directory: Path, columns: Sequence[str]) -> Iterator[Any]:

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dynaserve.bulk.ids import is_id
+from dynaserve.bulk.ids import is_id, is_whole
 from dynaserve.bulk.job import place
-from dynaserve.bulk.reading import read_lines, read_tables
+from dynaserve.bulk.reading import TOO_LONG, read_lines, read_tables
 from dynaserve.bulk.shards import Format, Shard, Unit, open_parquet
 from dynaserve.canarybench.conversations import Conversation
 
@@ -64,7 +64,7 @@ def _read(unit: Unit) -> Iterator[Conversation | str]:
     """Yield conversations, or what is wrong with a row."""
     if unit.shard.format is Format.JSONL:
         for line in read_lines(unit):
-            yield _of_line(line)
+            yield TOO_LONG if line is None else _of_line(line)
         return
     for batch in read_tables(unit, FIELDS):
         try:
@@ -92,6 +92,6 @@ def _of_values(own: Any, user: Any, text: Any) -> Conversation | str:
             return f"needs a field {name!r} that is a string or a whole number"
     if not isinstance(text, str):
         return "needs a field 'text' that is a string"
-    if any("\ud800" <= sign <= "\udfff" for sign in str(own)):
+    if not is_whole(str(own)):
         return "has an id with half a character (a lone surrogate)"
     return Conversation(str(own), str(user), text)

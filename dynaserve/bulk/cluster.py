@@ -6,7 +6,6 @@ It starts, finds and leaves clusters, and knows nothing of the work.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ class Place:
     Attributes
     ----------
     workers
-        Processes of this machine; None is one for each core that this process may use.
+        Processes of this machine; None is one for each core that this process may use, as Dask
+        counts them.
     scheduler
         Address of a cluster instead, such as ``tcp://10.0.0.5:8786``.
     """
@@ -75,7 +75,7 @@ def connected(where: Place) -> Iterator[Any]:
             yield client
         return
     cluster = distributed.LocalCluster(
-        n_workers=where.workers or len(os.sched_getaffinity(0)),
+        n_workers=where.workers,
         threads_per_worker=1,
         processes=True,
         host=_LOOPBACK,
@@ -93,13 +93,13 @@ def _client_of(distributed: Any, address: str) -> Any:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said in our words
     try:
         client = distributed.Client(address, timeout=_PATIENCE)
-    except (OSError, ValueError):
+    except (OSError, ValueError, distributed.TimeoutError):
         raise StoppedError(
             f"{address}: no Dask scheduler answers there within {_PATIENCE} s"
         ) from None
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
-    except TimeoutError:
+    except distributed.TimeoutError:  # which is Python's own from 3.11 on
         with _closing(client):
             raise StoppedError(
                 f"{address}: the scheduler has no workers; start some with: dask worker {address}"
@@ -112,5 +112,5 @@ def _closing(closed: Any) -> Iterator[Any]:
     try:
         yield closed
     finally:
-        with suppress(OSError, TimeoutError):  # what has gone need not be closed
+        with suppress(OSError, require_dask().TimeoutError):  # what has gone need not be closed
             closed.close()

@@ -10,7 +10,7 @@ import io
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,17 +20,17 @@ from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
 from dynaserve.bulk.reading import read_tables
 from dynaserve.bulk.releasing import (
     Columns,
+    common_types,
     first_width,
     probabilities_type,
     release,
-    require_columns,
 )
+from dynaserve.bulk.same_key import SIZE, check_of
 from dynaserve.bulk.shards import Shard, Unit, require_arrow
 from dynaserve.defenses import Defense, DynaNoise, NoiseKey, RankTemplate, Undefended
 from dynaserve.defenses.document import Document
 
 _KINDS = {each.KIND: each.from_document for each in (DynaNoise, RankTemplate, Undefended)}
-_DOMAIN = b"dynaserve/bulk/same-key/1"
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,14 @@ class Defending:
         What columns are called; no query if the defense needs none.
     key
         `key_check` of the noise key, None if there is none.
+    types
+        What the columns hold, by name; noise depends on what a query is as well as on its value.
     """
 
     document: str
     columns: Columns
     key: str | None = None
+    types: tuple[tuple[str, str], ...] = ()
 
     command = "defend"
     suffix = "parquet"
@@ -61,8 +64,11 @@ class Defending:
         Raises
         ------
         ValueError, OSError
-            It is no defense that needs nothing but logits, or its key cannot be read or made.
+            It is no defense that needs nothing but logits, its key cannot be read or made, or its
+            keyed noise is for no version of a model.
         """
+        if _is_keyed(document) and not document.parameters.get("model_version"):
+            raise ValueError("keyed noise is for one version of a model; say which")
         text = json.dumps({"kind": document.kind, "parameters": document.parameters})
         if not _is_keyed(document):
             return cls(text, Columns(columns.id, columns.logits, None))
@@ -70,7 +76,12 @@ class Defending:
 
     def configuration(self) -> Mapping[str, Any]:
         """See `Job`."""
-        return {**json.loads(self.document), "columns": asdict(self.columns), "key": self.key}
+        return {
+            **json.loads(self.document),
+            "columns": asdict(self.columns),
+            "types": dict(self.types),
+            "key": self.key,
+        }
 
     def ids(self, unit: Unit) -> Iterator[Sequence[Any]]:
         """See `Job`."""
@@ -97,8 +108,8 @@ class Defending:
         require_arrow().set_cpu_count(1)  # a worker is one of many
         return partial(_defended, self.defense(), self.columns)
 
-    def require_possible(self, shards: Sequence[Shard]) -> None:
-        """Find out before the run whether input and defense fit together.
+    def for_input(self, shards: Sequence[Shard]) -> Defending:
+        """Return the job for files, having found out whether they and the defense fit together.
 
         Raises
         ------
@@ -106,13 +117,13 @@ class Defending:
             They do not; the message says which file, and what would be right.
         """
         defense = self.defense()
-        for shard in shards:
-            require_columns(shard, self.columns)
+        types = common_types(shards, self.columns)
         width = next(filter(None, (first_width(shard, self.columns) for shard in shards)), 0)
         if width:
             # Not the row itself, which may be one of those that are rejected.
             query = None if self.columns.query is None else [b""]
             defense(np.zeros((1, width), np.float32), queries=query)
+        return replace(self, types=tuple(types.items()))
 
 
 def _defended(defense: Defense, columns: Columns, unit: Unit, first: int) -> Done:
@@ -156,9 +167,7 @@ def _is_keyed(document: Document) -> bool:
 
 def key_check() -> str:
     """Return a keyed hash by which two processes know that they have the same noise key."""
-    state = NoiseKey.resolve().blake2b(digest_size=16)
-    state.update(_DOMAIN)
-    return state.hexdigest()
+    return check_of(NoiseKey.resolve().blake2b(digest_size=SIZE))
 
 
 def _require_key(check: str) -> None:

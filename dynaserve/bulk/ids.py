@@ -25,6 +25,17 @@ def is_id(value: object) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
+def is_whole(text: str) -> bool:
+    """Whether text holds no half of a character (a lone surrogate), which UTF-8 cannot hold.
+
+    Examples
+    --------
+    >>> is_whole("é"), is_whole("\\ud800")
+    (True, False)
+    """
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def hashes_of(ids: Sequence[Any]) -> Hashes:
     """Return the hashes, uint64 (n,), of the ids of n rows; what is no id gets a random one."""
     if {*map(type, ids)} == {int}:
@@ -49,7 +60,7 @@ def first_repeated(
 ) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return where two rows with the same id are, as unit and row in it, or None.
 
-    Takes about 24 bytes of memory for each row.
+    It takes 9 bytes of memory a row, beside the 8 of its hash.
 
     Parameters
     ----------
@@ -65,22 +76,16 @@ def first_repeated(
     ((0, 0), (1, 1))
     """
     every = np.concatenate([np.empty(0, np.uint64), *hashes])
-    order = np.argsort(every, kind="stable")
-    ordered = every[order]
-    starts = np.cumsum([0, *map(len, hashes)])
-
-    def place(position: int) -> tuple[int, int]:
-        unit = int(np.searchsorted(starts, position, side="right")) - 1
-        return unit, position - int(starts[unit])
-
+    every.sort()
+    twice = np.unique(every[1:][every[1:] == every[:-1]])
+    del every
+    if not len(twice):
+        return None
     seen: dict[object, tuple[int, int]] = {}
-    for at in np.flatnonzero(ordered[1:] == ordered[:-1]):
-        if at == 0 or ordered[at] != ordered[at - 1]:  # the first of those with its hash
-            one = place(int(order[at]))
-            seen = {id_at(*one): one}
-        other = place(int(order[at + 1]))
-        own = id_at(*other)
-        if own in seen:
-            return seen[own], other
-        seen[own] = other
+    for unit, own in enumerate(hashes):
+        for row in map(int, np.flatnonzero(np.isin(own, twice))):
+            identity = id_at(unit, row)
+            if identity in seen:
+                return seen[identity], (unit, row)
+            seen[identity] = unit, row
     return None

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from dynaserve._version import __version__
 from dynaserve.bulk.ids import Hashes, hashes_of
 from dynaserve.bulk.output import Output
+from dynaserve.bulk.reading import close
 from dynaserve.bulk.shards import Unit
 
 
@@ -181,5 +182,6 @@ def _started(job: Job) -> Work:
 
 
 def forget() -> None:
-    """Let go of what the last job was done with: models, and keys."""
+    """Let go of what the last job was done with: models, keys, and files that were read."""
     _started.cache_clear()
+    close()

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,8 +25,11 @@ LEDGER = "_ledger.json"
 REJECTS = "_rejects.jsonl"
 """Readers of directories of data leave out names with an underscore before them."""
 _FORMAT = "dynaserve-bulk"
+_ELSEWHERE = "name another directory"
 _LOCK, _PIECES = ".lock", ".rejects"
-_PART = re.compile(r"part-(\d{6,})\.\w+")
+_PART = "part-"
+_STAGED = re.compile(r"\.(part-\d{9}\.\w+|_ledger\.json)\.[0-9a-f]{16}")
+"""What `replace_file` calls our own files while they are written."""
 _PRIVATE = 0o600
 
 
@@ -118,12 +121,21 @@ class Output:
             replace_file(self._piece(number), b"".join(rejects), mode=_PRIVATE)
         else:
             self._piece(number).unlink(missing_ok=True)  # of a run that was killed in between
-        replace_file(self.path / f"{self._stem(number)}.{self.suffix}", content)
+        replace_file(self.path / self._name(number), content)
 
-    def done(self) -> frozenset[int]:
-        """Return the numbers of the parts that are there."""
-        found = (_PART.fullmatch(each.name) for each in self.path.iterdir())
-        return frozenset(int(match[1]) for match in found if match)
+    def done(self, units: int) -> frozenset[int]:
+        """Return the numbers of the parts that are there.
+
+        Raises
+        ------
+        ValueError
+            There are parts of something else than these units, which a reader would take for ours.
+        """
+        numbers = {self._name(number): number for number in range(units)}
+        found = {each.name for each in self.path.iterdir() if each.name.startswith(_PART)}
+        if strays := sorted(found - numbers.keys()):
+            raise ValueError(f"{self.path}: {strays[0]} is no part of this run; move it elsewhere")
+        return frozenset(numbers[name] for name in found)
 
     def ledger(self) -> Ledger | None:
         """Return what the run here was begun with; None if there is none.
@@ -131,12 +143,12 @@ class Output:
         Raises
         ------
         ValueError
-            There are files of somebody else, or the ledger is none of ours.
+            The directory holds other files, or a ledger in another format.
         """
         path = self.path / LEDGER
         if not path.exists():
             if others := sorted(each.name for each in self._others()):
-                raise ValueError(f"is not empty: holds {others[0]}; name another directory")
+                raise ValueError(f"{self.path}: is not empty: holds {others[0]}; {_ELSEWHERE}")
             return None
         try:
             told = json.loads(path.read_bytes())
@@ -145,21 +157,21 @@ class Output:
             files = tuple(Fingerprint(**each) for each in told.pop("input"))
             return Ledger(input=files, rows=tuple(told.pop("rows")), **told)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(f"{LEDGER} was not written by this program") from None
+            raise ValueError(
+                f"{self.path}: {LEDGER} was not written by this program; {_ELSEWHERE}"
+            ) from None
 
     def begin(self, ledger: Ledger) -> None:
         """Write the ledger."""
         told = json.dumps({"format": _FORMAT, **asdict(ledger)}, indent=1)
         replace_file(self.path / LEDGER, told.encode() + b"\n")
 
-    def gather_rejects(self) -> int:
-        """Write one file of the rejects of all parts, in order, and return how many there are.
+    def gather_rejects(self, parts: Iterable[int]) -> int:
+        """Write one file of the rejects of parts, in order, and return how many there are.
 
         Without any there is no file.
         """
-        pieces = [
-            piece for number in sorted(self.done()) if (piece := self._piece(number)).exists()
-        ]
+        pieces = [piece for number in sorted(parts) if (piece := self._piece(number)).exists()]
         if not pieces:
             return 0
         count = 0
@@ -175,18 +187,27 @@ class Output:
     def clear(self) -> None:
         """Remove what a crash left of files that were being written."""
         for directory in (self.path, self.path / _PIECES):
-            for left in directory.glob(".*part-*"):
-                left.unlink(missing_ok=True)
+            for left in directory.glob(".*"):
+                if _STAGED.fullmatch(left.name):
+                    left.unlink(missing_ok=True)
 
     def _others(self) -> Iterator[Path]:
-        return (each for each in self.path.iterdir() if each.name not in {_LOCK, _PIECES})
+        ours = {_LOCK, _PIECES}
+        return (
+            each
+            for each in self.path.iterdir()
+            if each.name not in ours and not _STAGED.fullmatch(each.name)
+        )
+
+    def _name(self, number: int) -> str:
+        return f"{self._stem(number)}.{self.suffix}"
 
     def _piece(self, number: int) -> Path:
         return self.path / _PIECES / f"{self._stem(number)}.jsonl"
 
     @staticmethod
     def _stem(number: int) -> str:
-        return f"part-{number:06d}"
+        return f"{_PART}{number:09d}"  # in the order of names, however many
 
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -199,17 +220,20 @@ def opened(path: Path, suffix: str) -> Iterator[Output]:
     Raises
     ------
     ValueError
-        Another run writes to it, or it is no directory.
+        Another run writes to it, it is no directory, or it is somebody else's; then nothing in it
+        is touched.
     """
     path = path.absolute()
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path}: is a file; name a directory to write to")
     path.mkdir(parents=True, exist_ok=True)
+    output = Output(path, suffix)
+    output.ledger()
     with (path / _LOCK).open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(f"{path}: another run writes to it") from None
-        output = Output(path, suffix)
-        output.clear()
+        if output.ledger() is not None:
+            output.clear()
         yield output

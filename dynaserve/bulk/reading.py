@@ -8,28 +8,50 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
-from dynaserve.bulk.shards import Shard, Unit, open_parquet
+from dynaserve.bulk.shards import Stamp, Unit, open_parquet, stamp
 
 BATCH = 8192
 """Most rows of Parquet in one piece."""
+LONGEST = 1 << 24
+"""Most bytes of a line."""
+TOO_LONG = f"is longer than {LONGEST >> 20} MiB"
+_PIECE = 1 << 20
 
 
-def read_lines(unit: Unit) -> Iterator[bytes]:
+def read_lines(unit: Unit, longest: int = LONGEST) -> Iterator[bytes | None]:
     """Yield the lines of a unit of JSON lines, without their ends; blank ones are no rows.
 
-    A line belongs to the unit that it begins in.
+    A line belongs to the unit that it begins in. However long lines are, a unit costs reading
+    itself and its last line, and no more is in memory than the longest.
+
+    Parameters
+    ----------
+    longest
+        Most bytes of a line; None stands for a longer one.
     """
     with unit.shard.path.open("rb") as file:
-        at = unit.start
-        if at:
-            file.seek(at - 1)
-            at += len(file.readline()) - 1  # what begins in the unit before
-        while at < unit.stop and (line := file.readline()):
+        at = max(unit.start - 1, 0)
+        file.seek(at)
+        if unit.start:
+            at = _after_line(file, at, unit.stop)  # what begins in the unit before
+        while at < unit.stop and (line := file.readline(longest + 1)):
             at += len(line)
-            if line := line.strip():
+            if len(line) > longest and not line.endswith(b"\n"):
+                at = _after_line(file, at, unit.stop)
+                yield None
+            elif line := line.strip():
                 yield line
+
+
+def _after_line(file: IO[bytes], at: int, stop: int) -> int:
+    """Read to the end of a line, or to where it is no matter any more; return where that is."""
+    while at < stop and (piece := file.readline(min(_PIECE, stop - at))):
+        at += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return at
 
 
 def read_tables(unit: Unit, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -46,22 +68,20 @@ def read_tables(unit: Unit, columns: Sequence[str] | None = None) -> Iterator[An
         The file is not Parquet, or ends before the unit does.
     """
     wanted = None if columns is None else tuple(columns)
-    stream: _Stream | None = getattr(_here, "stream", None)
+    here = threading.get_ident()
+    stream = _streams.get(here)
     if stream is None or not stream.leads_to(unit, wanted):
-        stream = _here.stream = _Stream(unit, wanted)
+        stream = _streams[here] = _Stream(unit, wanted)
     yield from stream.rows(unit)
 
 
 def close() -> None:
-    """Let go of the file that this thread has read last."""
-    _here.stream = None
+    """Let go of the files that were read last; one that is being read is opened again."""
+    _streams.clear()
 
 
-class _Here(threading.local):
-    stream: _Stream | None = None
-
-
-_here = _Here()
+_streams: dict[int, _Stream] = {}
+"""The file that each thread has read last."""
 
 
 @dataclass
@@ -74,14 +94,14 @@ class _Stream:
 
     unit: Unit
     columns: tuple[str, ...] | None
-    _identity: tuple[int, ...] = field(init=False)
+    _stamp: Stamp = field(init=False)
     _starts: list[int] = field(init=False)
     _batches: Iterator[Any] = field(init=False)
     _at: int = field(init=False)
     _left: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._identity = _identity(self.unit.shard)
+        self._stamp = stamp(self.unit.shard)
         file = open_parquet(self.unit.shard)
         self._starts = [0]
         for index in range(file.metadata.num_row_groups):
@@ -104,7 +124,7 @@ class _Stream:
         return (
             unit.shard == self.unit.shard
             and columns == self.columns
-            and self._identity == _identity(unit.shard)
+            and self._stamp == stamp(unit.shard)
             and self._at <= unit.start
             and self._group(self._at) == self._group(unit.start)
         )
@@ -123,9 +143,3 @@ class _Stream:
             self._at += taken
             if taken > skipped:
                 yield batch.slice(skipped, taken - skipped)
-
-
-def _identity(shard: Shard) -> tuple[int, ...]:
-    """Return what another file at the same place would differ in."""
-    info = shard.path.stat()
-    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns

@@ -5,7 +5,7 @@ The one place that knows in which shapes logits and queries come. Nothing of a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,14 +60,36 @@ class Released:
     refused: dict[int, str]
 
 
-def require_columns(shard: Shard, columns: Columns) -> None:
-    """Refuse a file whose columns are not what they should be.
+def common_types(shards: Sequence[Shard], columns: Columns) -> dict[str, str]:
+    """Return what each column holds, in all files the same.
+
+    The same number as float32 and as float64 is two queries with two draws of noise.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and column, what it holds, and what it should.
+    """
+    common: dict[str, str] = {}
+    for shard in shards:
+        for name, kind in column_types(shard, columns).items():
+            if common.setdefault(name, kind) != kind:
+                raise ValueError(
+                    f"{shard.name}: column {name!r} holds {kind}, and that of {shards[0].name} "
+                    f"{common[name]}; write all files with one type"
+                )
+    return common
+
+
+def column_types(shard: Shard, columns: Columns) -> dict[str, str]:
+    """Return what each column of a file holds: what makes a difference, as words.
 
     Raises
     ------
     ValueError
         Naming the column, what it is, and what it should be.
     """
+    found = {}
     wanted = (
         (columns.id, _can_be_id, "strings or whole numbers"),
         (columns.logits, _can_be_logits, "lists of floats"),
@@ -83,6 +105,8 @@ def require_columns(shard: Shard, columns: Columns) -> None:
         kind = schema.field(name).type
         if not fits(kind):
             raise ValueError(f"{shard.name}: column {name!r} must hold {what}, not {kind}")
+        found[name] = f"list of {kind.value_type}" if _is_list(kind) else str(kind)
+    return found
 
 
 def first_width(shard: Shard, columns: Columns) -> int:

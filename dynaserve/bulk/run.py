@@ -1,13 +1,14 @@
 """A run: survey the input once, then have every unit worked on that is not done.
 
-Workers read and write their units themselves; what goes through the scheduler is which unit, and
-how many rows came of it.
+Workers read and write their units themselves; what goes through the scheduler is which unit, how
+many rows came of it, and in the survey a hash of 8 bytes of the id of each row, or the id if it is
+a number. Whoever sees that can try ids out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,16 @@ from dynaserve.bulk.ids import Hashes, first_repeated
 from dynaserve.bulk.job import Job, StoppedError, Task, forget, place, process, survey
 from dynaserve.bulk.output import Ledger, Output, opened
 from dynaserve.bulk.scheduling import GOES_ON, Crew, Killed
-from dynaserve.bulk.shards import Fingerprint, Format, Shard, Unit, cut, find_shards, fingerprint
+from dynaserve.bulk.shards import (
+    Fingerprint,
+    Format,
+    Unit,
+    cut,
+    find_shards,
+    fingerprint,
+    require_unchanged,
+    stamps,
+)
 
 SURVEY = "survey"
 
@@ -107,14 +117,15 @@ def run(
     require_dask()
     _require_apart(source, output)
     shards = find_shards(source)
+    begun = stamps(shards)
     units = cut(shards, unit_bytes)
     configuration = {**job.configuration(), "unit_bytes": unit_bytes}
     with opened(output, job.suffix) as files:
         prints = fingerprint(shards)
         ledger = _same(files, job.command, configuration, prints)
-        done = files.done()
+        done = files.done(len(units))
         if ledger is None or len(done) < len(units):
-            with connected(where) as client:
+            with connected(where) as client, _forgetting(client):
                 watch.begins(client.dashboard_link)
                 work = _Work(job, units, Crew(client, lambda _: None), watch)
                 if ledger is None:
@@ -122,22 +133,28 @@ def run(
                     ledger = Ledger(job.command, configuration, prints, rows)
                     files.begin(ledger)
                 work.rest(ledger.rows, done, files)
-                with suppress(OSError):
-                    client.run(forget, on_error="ignore")
-        _require_unchanged(shards, source)
+        require_unchanged(source, begun)
         before = sum(ledger.rows[number] for number in done)
-        return Summary(sum(ledger.rows), before, files.gather_rejects())
+        rejects = files.gather_rejects(range(len(units)))
+        return Summary(sum(ledger.rows), before, rejects)
+
+
+@contextmanager
+def _forgetting(client: Any) -> Iterator[None]:
+    """Have models, keys and open files let go of at the end, however it comes."""
+    try:
+        yield
+    finally:
+        forget()
+        with suppress(Exception):  # why it ended matters more
+            if client.status == "running":  # else it would wait for a scheduler that has gone
+                client.run(forget, on_error="ignore")
 
 
 def _require_apart(source: Path, output: Path) -> None:
     one, other = source.resolve(), output.resolve()
     if one == other or one in other.parents:
         raise ValueError(f"{output} is inside of the input; name another directory to write to")
-
-
-def _require_unchanged(shards: Sequence[Shard], source: Path) -> None:
-    if tuple(shards) != find_shards(source):
-        raise ValueError(f"{source}: files have changed while they were read; start anew")
 
 
 def _same(
@@ -147,8 +164,8 @@ def _same(
     prints: Sequence[Fingerprint],
 ) -> Ledger | None:
     """Return the ledger of the run to go on with, None for a new one; refuse any other."""
+    ledger = files.ledger()
     try:
-        ledger = files.ledger()
         if ledger is not None:
             ledger.require_same(command, configuration, prints)
     except ValueError as error:
@@ -244,7 +261,7 @@ class _Work:
         unit = self.units[min(deadly)]
         kind = "bytes" if unit.shard.format is Format.JSONL else "rows"
         return StoppedError(
-            f"{unit.shard.name}, {kind} {unit.start} to {unit.stop}: every worker that tried died "
-            f"of it (units like that: {len(deadly)}); give workers more memory, or less at a time "
-            f"with --unit-bytes and another directory; {GOES_ON}"
+            f"{unit.shard.name}, {kind} {unit.start} to {unit.stop}: it ended every worker that "
+            f"tried it (units like that: {len(deadly)}); give workers more memory, or less at a "
+            f"time with --unit-bytes and another directory; {GOES_ON}"
         )

@@ -1,7 +1,8 @@
 """Calls on the workers of a cluster: a few at a time, with what came of each as it comes.
 
-Dask decides where a call runs, and runs it elsewhere if its worker dies. It knows nothing of what
-the calls do.
+Dask decides where a call runs, and runs it elsewhere if its worker dies. It gives up all calls that
+several dying workers held, one of which may be to blame; so each is made again alone. It knows
+nothing of what the calls do.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Call = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Killed:
-    """What came of a call that every worker died of which tried it."""
+    """What came of a call that ended every worker which tried it, with no other call beside it."""
 
 
 @dataclass
@@ -70,14 +71,28 @@ class Crew:
         Exception
             Whatever else a call raises.
         """
+        suspects: list[tuple[int, Call]] = []
+        for made, result in self._results(name, calls):
+            if isinstance(result, Killed):
+                suspects.append(made)
+            else:
+                yield made[0], result
+        for made in suspects:
+            for (number, _), result in self._results(f"{name}-alone", [made]):
+                yield number, result
+
+    def _results(
+        self, name: str, calls: Iterable[tuple[int, Call]]
+    ) -> Iterator[tuple[tuple[int, Call], Any | Killed]]:
+        """Yield calls with what came of them, `Killed` also where another one was to blame."""
         distributed = require_dask()
         waiting = iter(calls)
-        pending: dict[Any, int] = {}
+        pending: dict[Any, tuple[int, Call]] = {}
         try:
             while True:
-                for number, call in islice(waiting, max(0, self._room(pending))):
+                for number, call in islice(waiting, max(0, self._room(len(pending)))):
                     key = f"{name}-{self._run}-{number}"
-                    pending[self.client.submit(*call, key=key)] = number
+                    pending[self.client.submit(*call, key=key)] = number, call
                 if not pending:
                     return
                 with suppress(TimeoutError, distributed.TimeoutError):
@@ -90,7 +105,7 @@ class Crew:
             with suppress(Exception):  # what is pending is in nobody's way if this fails
                 self.client.cancel(list(pending))
 
-    def _room(self, pending: dict[Any, int]) -> int:
+    def _room(self, pending: int) -> int:
         """Return how many calls may be made now; look whether anybody is there for them.
 
         One always waits, so that a cluster that grows with its work has a reason to.
@@ -103,7 +118,7 @@ class Crew:
         if self._absent > _PATIENCE:
             raise StoppedError(f"all Dask workers have gone; {GOES_ON}")
         self.tick(len(threads))
-        return max(1, _IN_HAND * int(sum(threads.values()))) - len(pending)
+        return max(1, _IN_HAND * int(sum(threads.values()))) - pending
 
 
 def _result(future: Any) -> Any:

@@ -58,6 +58,10 @@ class Shard:
     size: int
 
 
+Stamp = tuple[str, int, int, int, int]
+"""Name, device, inode, bytes and time of a file."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """A part of a shard.
@@ -136,6 +140,33 @@ def _files(directory: Path) -> Iterator[tuple[str, Path]]:
         inside = path.relative_to(directory)
         if path.is_file() and not any(part.startswith(("_", ".")) for part in inside.parts):
             yield inside.as_posix(), path
+
+
+def stamp(shard: Shard) -> Stamp:
+    """Return what another file at the same place, or one that was written to, would differ in."""
+    info = shard.path.stat()
+    return shard.name, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
+
+
+def stamps(shards: Sequence[Shard]) -> tuple[Stamp, ...]:
+    """Return the stamp of each file, for `require_unchanged`."""
+    return tuple(map(stamp, shards))
+
+
+def require_unchanged(source: Path, before: Sequence[Stamp]) -> None:
+    """Refuse an input whose files are no longer those that had these stamps.
+
+    Raises
+    ------
+    ValueError
+        Some have changed, or there are other ones.
+    """
+    try:
+        now = stamps(find_shards(source))
+    except OSError:
+        now = ()
+    if now != tuple(before):
+        raise ValueError(f"{source}: files have changed while they were read; start anew")
 
 
 def cut(shards: Sequence[Shard], unit_bytes: int) -> tuple[Unit, ...]:

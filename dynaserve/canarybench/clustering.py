@@ -120,7 +120,7 @@ def _tf_idf(texts: Sequence[str], *, fewest: int) -> tuple[Any, NDArray[np.float
     ``fewest`` texts cannot make a cluster and does not count, unless there are no others.
     A text without terms has the vector 0.
     """
-    vectorizing = _sklearn("sklearn.feature_extraction.text")
+    vectorizing = require_sklearn("sklearn.feature_extraction.text")
     hashing = vectorizing.HashingVectorizer(
         n_features=_HASHED, alternate_sign=False, norm=None, stop_words="english"
     )
@@ -153,7 +153,7 @@ def _k_means(vectors: Any, clusters: int, seed: int) -> NDArray[np.int32]:
     """Return the label of each vector, (n,)."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
-    methods = _sklearn("sklearn.cluster")
+    methods = require_sklearn("sklearn.cluster")
     method = (
         methods.MiniBatchKMeans(clusters, batch_size=_BATCH, n_init=1, random_state=seed)
         if vectors.shape[0] >= LARGE
@@ -178,7 +178,14 @@ def _cosines_to_mean(vectors: Any) -> NDArray[np.float64]:
     return cosines / length if length > 0 else cosines
 
 
-def _sklearn(module: str) -> Any:
+def require_sklearn(module: str) -> Any:
+    """Return a module of scikit-learn.
+
+    Raises
+    ------
+    ImportError
+        Naming the extra that has it.
+    """
     import importlib  # noqa: PLC0415 - beside what it is for
 
     try:

@@ -6,11 +6,9 @@ order. It knows neither users nor canaries, and reads no texts from files.
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.canarybench.clustering import require_sklearn
 from dynaserve.npz import read_arrays, write_arrays
 
 HASHED = 2**20
@@ -45,83 +44,15 @@ def count_terms(texts: Sequence[str]) -> Any:
     ImportError
         Without scikit-learn.
     """
-    hashing = _sklearn("sklearn.feature_extraction.text").HashingVectorizer(
+    hashing = require_sklearn("sklearn.feature_extraction.text").HashingVectorizer(
         n_features=HASHED,
         alternate_sign=False,
         norm=None,
         stop_words="english",
         dtype=np.float32,
     )
-    return hashing.transform(texts)
-
-
-@dataclass
-class Sample:
-    """Texts drawn evenly from all that are added: those with the lowest keyed hashes of their ids.
-
-    The same ids are drawn for a seed whatever their order, and whatever they are added with.
-
-    Parameters
-    ----------
-    size
-        How many to draw; all, if there are no more.
-    seed
-        Key of the hashes.
-
-    Examples
-    --------
-    >>> sample = Sample(size=2, seed=0)
-    >>> sample.add(["a", "b"], count_terms(["apple pie", "late train"]))
-    >>> sample.add(["c"], count_terms(["late again"]))
-    >>> sample.drawn().shape[0]
-    2
-    """
-
-    size: int
-    seed: int
-    _hashes: list[NDArray[np.uint64]] = field(default_factory=list, init=False, repr=False)
-    _counts: list[Any] = field(default_factory=list, init=False, repr=False)
-    _highest: int = field(default=2**64 - 1, init=False, repr=False)
-
-    def add(self, ids: Sequence[str], counts: Any) -> None:
-        """Take in more texts.
-
-        Parameters
-        ----------
-        ids
-            Of n texts, all different over all calls.
-        counts
-            Their terms, sparse (n, d).
-        """
-        hashes = self._hashed(ids)
-        low = np.flatnonzero(hashes <= self._highest)
-        self._hashes.append(hashes[low])
-        self._counts.append(counts[low])
-        if sum(map(len, self._hashes)) > 2 * self.size:
-            self._keep()
-
-    def drawn(self) -> Any:
-        """Return the terms of those drawn, sparse (at most ``size``, d), in random order."""
-        self._keep()
-        return self._counts[0]
-
-    def _keep(self) -> None:
-        from scipy.sparse import vstack  # noqa: PLC0415 - the canary extra
-
-        hashes = np.concatenate(self._hashes)
-        lowest = np.argsort(hashes, kind="stable")[: self.size]
-        self._hashes = [hashes[lowest]]
-        self._counts = [vstack(self._counts, format="csr")[lowest]]
-        if len(lowest) == self.size:
-            self._highest = int(self._hashes[0][-1])
-
-    def _hashed(self, ids: Sequence[str]) -> NDArray[np.uint64]:
-        key = f"{self.seed}/sample".encode()
-        digests = (
-            hashlib.blake2b(own.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
-            for own in ids
-        )
-        return np.frombuffer(b"".join(digests), np.uint64)
+    # scikit-learn counts no terms of no texts: it raises.
+    return hashing.transform(texts) if texts else hashing.transform([""])[:0]
 
 
 @dataclass(frozen=True)
@@ -214,7 +145,7 @@ def fit(
     Parameters
     ----------
     counts
-        Terms of a `Sample`, sparse (n, `HASHED`), n >= 1.
+        Terms of a `dynaserve.canarybench.large_sample.Sample`, sparse (n, `HASHED`), n >= 1.
     frequency
         In how many of all texts each term stands, (`HASHED`,).
     texts
@@ -236,7 +167,7 @@ def fit(
     clusters = min(clusters, vectors.shape[0])
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
-    method = _sklearn("sklearn.cluster").MiniBatchKMeans(
+    method = require_sklearn("sklearn.cluster").MiniBatchKMeans(
         clusters,
         batch_size=max(_BATCH, 4 * clusters),
         n_init=1,
@@ -282,12 +213,3 @@ def _weighted(
     lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
     vectors.data /= np.repeat(lengths, np.diff(vectors.indptr))
     return vectors, lengths.astype(np.float32)
-
-
-def _sklearn(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            'clustering needs scikit-learn: pip install "dynaserve[canary]"'
-        ) from error

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynaserve.bulk.ids import is_whole
 from dynaserve.rlaa.records import Result
 from dynaserve.serving.anonymized import text_of
 from dynaserve.serving.single_keys import TwiceError, single_keys
@@ -63,7 +64,7 @@ def read_records(content: bytes, name: str, fields: Fields) -> tuple[Record, ...
             raise ValueError(f'{where}: has no string "{fields.text}"; name its field with --field')
         if isinstance(own, bool) or not isinstance(own, (str, int)):
             raise ValueError(f'{where}: its "{fields.id}" is neither a string nor a whole number')
-        if any("\ud800" <= each <= "\udfff" for each in f"{own}{text}"):
+        if not is_whole(f"{own}{text}"):
             raise ValueError(f"{where}: holds half a character (a lone surrogate)")
         if own in numbers:
             raise ValueError(

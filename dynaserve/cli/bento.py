@@ -179,6 +179,7 @@ def _building() -> Iterator[None]:
 
     said = logging.StreamHandler(sys.stderr)
     logger = logging.getLogger("bentoml")
+    level = logger.level
     logger.addHandler(said)
     logger.setLevel(logging.INFO)
     try:
@@ -188,6 +189,7 @@ def _building() -> Iterator[None]:
         raise typer.Exit(ExitCode.CHECK_FAILED) from None
     finally:
         logger.removeHandler(said)
+        logger.setLevel(level)
 
 
 def _options(given: list[str]) -> dict[str, Any]:
@@ -198,5 +200,7 @@ def _options(given: list[str]) -> dict[str, Any]:
         name = name.lstrip("-").replace("-", "_")
         if not name or name in ("file", "tag", "context_path"):
             raise UsageError(f"--opt {text}: not an option that can be given here")
+        if name in options and (options[name] is True) == bool(equals):
+            raise UsageError(f"--opt {text}: {name} is given with a value and without one")
         options[name] = (*options.get(name, ()), value) if equals else True
     return options

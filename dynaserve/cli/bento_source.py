@@ -177,8 +177,9 @@ def _throwaway_key() -> Iterator[None]:
     try:
         yield
     finally:
-        if given is None:
-            del os.environ["DYNASERVE_NOISE_KEY"]
+        del os.environ["DYNASERVE_NOISE_KEY"]
+        if given is not None:
+            os.environ["DYNASERVE_NOISE_KEY"] = given
 
 
 def _same_version(package: str) -> str:

@@ -65,7 +65,8 @@ def anonymize(
 
     Id, status and text come out, in the format that came in; what cannot be made releasable is a
     reject. The exit code is 1 if there are rejects, 2 if something cannot be used, read or
-    written, and 5 if there are no texts. A model is loaded by each worker, and uses all cores.
+    written, and 5 if there are no texts. Each worker loads a model file, which then uses all
+    cores; so there is one worker for it unless --workers says otherwise.
     """
     with user_input():
         from dynaserve.bulk.cluster import Place  # noqa: PLC0415 - all for a light start
@@ -79,11 +80,17 @@ def anonymize(
         settings = _settings(options)
         if unit_bytes is None:
             unit_bytes = _UNIT_BYTES_OF_MODELS if settings.needs_model else _UNIT_BYTES
+        if scheduler is None and workers is None and _is_file(settings.model):
+            workers = 1  # for it uses all cores
         place = Place(workers, scheduler)
         shards = find_shards(source)
         require_texts(shards, cut(shards, unit_bytes), fields)
         job = Texts.by(settings, fields, shards[0].format, keep_texts=rejected_texts)
     run_job(job, source, output, place, unit_bytes=unit_bytes, as_json=as_json)
+
+
+def _is_file(model: str | None) -> bool:
+    return model is not None and Path(model).is_file()
 
 
 def _settings(options: dict[str, Any]) -> AnonymizationSettings:
@@ -94,7 +101,7 @@ def _settings(options: dict[str, Any]) -> AnonymizationSettings:
 
     told = {name: each.value if isinstance(each, Enum) else each for name, each in options.items()}
     told["attributes"] = attribute_names(told["attributes"])
-    if told["model"] is not None and Path(told["model"]).is_file():
+    if _is_file(told["model"]):
         told["model"] = str(Path(told["model"]).absolute())
     if told["consistent"] is not None:
         told["consistent"] = str(told["consistent"].absolute())

@@ -65,7 +65,9 @@ def canary_audit(
     k_min: Annotated[int, typer.Option(min=1, help="Fewest users of a published cluster.")] = 25,
     clusters: Annotated[
         int | None,
-        typer.Option(min=1, help="How many to look for. [the root of the number of conversations]"),
+        typer.Option(
+            min=1, help="How many to look for; by default the root of the number of texts."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the clusters.")] = 0,
     workers: Workers = None,

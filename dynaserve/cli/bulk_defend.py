@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,6 +43,14 @@ def defend(
             "themselves will do for a model that repeats them to the bit."
         ),
     ] = "query",
+    model_version: Annotated[
+        str,
+        typer.Option(
+            help="Of the model that the logits are of; keyed noise is made for it. The same text "
+            "as elsewhere: dynaserve serve takes the SHA-256 of the model's file. Needed unless "
+            "the defense file has one."
+        ),
+    ] = "",
     workers: Workers = None,
     scheduler: Scheduler = None,
     unit_bytes: UnitBytes = None,
@@ -63,15 +72,32 @@ def defend(
         from dynaserve.serving.defenses import releases_scores  # noqa: PLC0415
 
         place = Place(workers, scheduler)
-        document = _document(defense)
+        document = _bound(_document(defense), model_version)
         job = Defending.by(document, Columns(id_column, logits, query_from))
         if releases_scores(job.defense()) and not undefended:
             raise UsageError(
                 "without a defense, or with noise of variance 0, the raw scores tell who was in "
                 "the training data; if that is meant, say --undefended too"
             )
-        job.require_possible(find_shards(source))
+        job = job.for_input(find_shards(source))
     run_job(job, source, output, place, unit_bytes=unit_bytes or _UNIT_BYTES, as_json=as_json)
+
+
+def _bound(document: Document, model_version: str) -> Document:
+    """Return a defense for one version of a model, which keyed noise has to be."""
+    known = document.parameters.get("model_version", "")
+    if known and model_version not in ("", known):
+        raise UsageError(
+            f"--model-version {model_version}: the defense file is for model version {known}"
+        )
+    if document.parameters.get("noise") == "keyed" and not (known or model_version):
+        raise UsageError(
+            "keyed noise is for one version of a model: give --model-version, the same as "
+            "elsewhere for that model; dynaserve serve takes the SHA-256 of its file"
+        )
+    if "noise" not in document.parameters or not model_version:
+        return document
+    return replace(document, parameters=document.parameters | {"model_version": model_version})
 
 
 def _document(name_or_file: str) -> Document:

@@ -14,8 +14,8 @@ Out = Annotated[
     Path,
     typer.Argument(
         metavar="OUT",
-        help="The directory to write to. What an earlier run of the same command has done there "
-        "is gone on with.",
+        help="The directory to write to. A run continues what an earlier one of the same command "
+        "left there.",
     ),
 ]
 Workers = Annotated[

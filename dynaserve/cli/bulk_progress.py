@@ -57,8 +57,10 @@ def watching() -> Iterator[Watch]:
             yield watch
     else:
         lines = _Lines()
-        yield Watch(lambda address: _line(dashboard=address), lines.tell)
-        lines.end()
+        try:
+            yield Watch(lambda address: _line(dashboard=address), lines.tell)
+        finally:
+            lines.end()
 
 
 @dataclass

@@ -13,9 +13,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from dynaserve.bulk.ids import is_id
+from dynaserve.bulk.ids import is_id, is_whole
 from dynaserve.bulk.job import Reject, place
-from dynaserve.bulk.reading import read_lines, read_tables
+from dynaserve.bulk.reading import TOO_LONG, read_lines, read_tables
 from dynaserve.bulk.shards import Format, Shard, Unit, open_parquet, require_arrow
 from dynaserve.cli.anonymize_records import Fields, Record, parse
 
@@ -45,7 +45,10 @@ def read_unit(unit: Unit, first: int, fields: Fields) -> Iterator[Record | Rejec
 
 def _lines(unit: Unit) -> Iterator[Mapping[str, Any] | ValueError]:
     for line in read_lines(unit):
-        yield _or_fault(partial(parse, line, "the line"))
+        if line is None:
+            yield ValueError(f"the line: {TOO_LONG}")
+        else:
+            yield _or_fault(partial(parse, line, "the line"))
 
 
 def _table_rows(unit: Unit, fields: Fields) -> Iterator[Mapping[str, Any] | ValueError]:
@@ -76,7 +79,7 @@ def _fault(own: object, text: object, fields: Fields) -> str:
         return f'"{fields.id}" is neither a string nor a whole number'
     if not isinstance(text, str):
         return f'has no string "{fields.text}"'
-    if any("\ud800" <= each <= "\udfff" for each in f"{own}{text}"):
+    if not is_whole(f"{own}{text}"):
         return "holds half a character (a lone surrogate)"
     return ""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
+from dynaserve.bulk.same_key import SIZE, check_of
 from dynaserve.bulk.shards import Format, Unit
 from dynaserve.cli.anonymize_records import Fields, Record
 from dynaserve.cli.bulk_records import read_unit, written
@@ -22,7 +23,8 @@ from dynaserve.keyfile import KeyFile
 from dynaserve.serving.anonymizers import Runs, make_anonymizers, pseudonyms_of
 from dynaserve.serving.settings import AnonymizationSettings
 
-_DOMAIN = b"dynaserve/bulk/same-key/1"
+_NO_TABLE = "pseudonyms: OSError"
+"""Why a run failed whose table of consistent replacements could not be used; no fault of a text."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +133,25 @@ def _line(job: Texts, anonymizer: Runs, record: Record, where: str) -> dict[str,
             return job.fields.line(record, result)
     except MemoryError:
         raise  # says nothing of the text
+    except OSError as error:  # nor does this: a later run has another disk to write to
+        why = error.strerror or type(error).__name__
+        raise StoppedError(f"a worker on {socket.gethostname()}: {why}") from None
     except Exception as error:
         return Reject(record.id, where, "failed", type(error).__name__, text)
     if result.outage:
         raise StoppedError(f"the model is not there: {result.reason}")
+    if result.reason == _NO_TABLE:
+        raise StoppedError(
+            f"a worker on {socket.gethostname()} cannot read or write the table of replacements "
+            f"beside {job.settings.consistent}: is its disk full, or held by another process?"
+        )
     return Reject(record.id, where, result.status.value, result.reason, text)
 
 
 def key_check(path: Path) -> str:
     """Return a keyed hash by which two processes know that they read the same key."""
     key = KeyFile(path, "pseudonym key", "name a file in a directory of your own").read()
-    return hashlib.blake2b(_DOMAIN, key=key, digest_size=16).hexdigest()
+    return check_of(hashlib.blake2b(key=key, digest_size=SIZE))
 
 
 def _require_key(path: Path, check: str) -> None:

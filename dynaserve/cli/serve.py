@@ -77,7 +77,7 @@ def _require_all(settings: ServeSettings) -> tuple[Model, Defense]:
     Raises
     ------
     SettingsError
-        Its problems are those of the model or defense, of access and of telemetry.
+        Its problems are those of the model or defense, of keys, limits and telemetry.
     """
     problems: list[str] = []
 
@@ -91,30 +91,26 @@ def _require_all(settings: ServeSettings) -> tuple[Model, Defense]:
         return None
 
     loaded = tried(_load)
-    tried(_require_access)
-    tried(_require_telemetry)
+    tried(_require_keys)
+    tried(_require_servable)
     if loaded is None or problems:
         raise SettingsError(*problems)
     return loaded
 
 
-def _require_access(settings: ServeSettings) -> None:
-    """Refuse keys that cannot be read, and a service that others reach without any."""
+def _require_keys(settings: ServeSettings) -> None:
+    """Refuse a service that others reach without API keys."""
     from dynaserve.cli.address import is_loopback  # noqa: PLC0415 - only this command
-    from dynaserve.serving.access.gate import Gate  # noqa: PLC0415 - BentoML
-    from dynaserve.serving.front import NOTHING, access_of  # noqa: PLC0415 - BentoML
+    from dynaserve.serving.access.gate import key_file  # noqa: PLC0415 - starlette
 
-    access = access_of(settings)
-    Gate(NOTHING, access)  # which refuses what cannot be used
-    if access.key_file is None and not is_loopback(settings.host):
+    if key_file(settings) is None and not is_loopback(settings.host):
         raise SettingsError(_NO_KEYS.format(host=settings.host))
 
 
-def _require_telemetry(settings: ServeSettings) -> None:
-    """Refuse spans that cannot be sent."""
-    from dynaserve.serving.telemetry import Observer  # noqa: PLC0415 - prometheus_client
+def _require_servable(settings: ServeSettings) -> None:
+    from dynaserve.serving.supervised import require_servable  # noqa: PLC0415 - BentoML
 
-    Observer(settings, "dynaserve-classifier").close()
+    require_servable(settings)
 
 
 def _load(settings: ServeSettings) -> tuple[Model, Defense]:
@@ -141,14 +137,14 @@ def _facts(settings: ServeSettings, model: Model, chosen: Defense) -> dict[str, 
     from dynaserve.cli.address import url_of  # noqa: PLC0415
     from dynaserve.cli.example import curl_line, example_inputs  # noqa: PLC0415
     from dynaserve.defenses import NoiseKey  # noqa: PLC0415
-    from dynaserve.serving.front import access_of  # noqa: PLC0415 - BentoML
+    from dynaserve.serving.access.gate import key_file  # noqa: PLC0415 - starlette
     from dynaserve.serving.inference.described import name_of  # noqa: PLC0415
 
     keyed = getattr(getattr(chosen, "config", None), "noise", None) == "keyed"
     is_embedded = settings.source is None
     advice = _ADVICE_EMBEDDED if is_embedded else _ADVICE
     url = url_of(settings.host, settings.port)
-    keys = access_of(settings).key_file
+    keys = key_file(settings)
     return {
         "model": model.name,
         "version": model.version,

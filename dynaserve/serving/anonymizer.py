@@ -56,7 +56,6 @@ LOADING_SECONDS = 2
 """After which it makes sense to ask again whether a model is loaded."""
 OUTAGE_SECONDS = 10
 """After which it makes sense to ask again whether a model is back."""
-PRIVATE = {"cache-control": "no-store"}
 
 DESCRIPTION = """\
 Texts without what gives away who wrote them.
@@ -160,7 +159,6 @@ class AnonymizerService(SupervisedService):
         return await answered(
             request.scope,
             self.worked(request, read, work),
-            PRIVATE,
             "something went wrong; nothing is returned",
         )
 
@@ -174,6 +172,7 @@ class AnonymizerService(SupervisedService):
         body = await request.body(self.settings.max_bytes)
         asked = read(body, self.settings)
         self.require_loaded()
+        self.bench.require_room()  # before the client pays for it
         await self.take(asked, request.scope)
         try:
             code, answer = await self.bench.do(
@@ -182,7 +181,7 @@ class AnonymizerService(SupervisedService):
             )
         except GoneError:
             return gone(request.scope)
-        return JSONResponse(answer, code, PRIVATE)
+        return JSONResponse(answer, code)
 
     async def take(self, asked: Any, scope: Scope) -> None:
         """Take the texts of a request from what its client may ask."""

@@ -31,7 +31,7 @@ from dynaserve.serving.visit import Visit
 Rows = NDArray[Any]
 
 QUICK_SECONDS = 1e-3
-"""Longest call that may hold up the event loop; a thread's turn to and fro takes some 100 µs."""
+"""Longest call that may hold up the event loop."""
 
 LATEST = 9
 """Calls by which the next is judged: one that the machine held up says little."""
@@ -86,7 +86,7 @@ class Batches:
         self.waiting: deque[Waiting] = deque()
         self.worker: asyncio.Task[None] | None = None
         self.paces: deque[tuple[int, float]] = deque(maxlen=LATEST)
-        """Rows and seconds of the latest calls."""
+        """Numbers in the rows, and seconds, of the latest calls."""
 
     async def __call__(self, rows: Rows, visit: Visit | None = None) -> Rows:
         """Return what ``run`` gives for rows; raise what it raises for these rows alone.
@@ -94,7 +94,7 @@ class Batches:
         ``visit`` is told how long they waited and took.
         """
         visit = visit or Visit(id="")
-        if self.worker is None and self.is_quick(len(rows)):
+        if self.worker is None and self.is_quick(rows.size):
             ran = self.timed(rows)
             note(visit, ran, 0.0)
             return ran.rows
@@ -107,15 +107,17 @@ class Batches:
         return await request.answer
 
     def is_quick(self, count: int) -> bool:
-        """Whether a call with so many rows should be over at once, as most of the latest were."""
-        expected = sorted(seconds * max(1.0, count / rows) for rows, seconds in self.paces)
+        """Whether a call with so many numbers should be over at once, as most latest ones were."""
+        expected = sorted(seconds * max(1.0, count / size) for size, seconds in self.paces)
         return bool(expected) and expected[len(expected) // 2] < QUICK_SECONDS
 
     def timed(self, rows: Rows) -> Ran:
         """Run, and note how long it took."""
         begun = perf_counter()
-        ran = self.run(rows)
-        self.paces.append((len(rows), perf_counter() - begun))
+        try:
+            ran = self.run(rows)
+        finally:
+            self.paces.append((rows.size, perf_counter() - begun))
         if len(ran.rows) != len(rows):
             raise ValueError(f"{len(rows)} rows went in, {len(ran.rows)} came out")
         return ran

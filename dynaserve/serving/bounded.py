@@ -68,7 +68,7 @@ class Bounded:
             await self.app(scope, receive, send)
         elif self.pending >= self.max_concurrent:
             error = OverloadedError(
-                f"as many requests as may be ({self.max_concurrent}) are being answered; "
+                f"the server is answering {self.max_concurrent} requests, the most it takes; "
                 "come back later",
                 COME_BACK_SECONDS,
             )

@@ -1,8 +1,8 @@
-"""Connections that may not be held open by clients who never get to the end of a request.
+"""Connections that no client may hold open by being slow.
 
-uvicorn waits for the headers of a request as long as its client likes, so that a few slow clients
-could take every file descriptor (a "slow loris"). Here a connection has to bring the head of a
-request in ten seconds; of the body, the time limit of requests takes care (``bounded``).
+uvicorn waits for the head of a request, and for its answer to be read, as long as its client likes,
+so that a few slow clients could take every file descriptor (a "slow loris"). Here a client has
+seconds for either; of the body, the time limit of requests takes care (``bounded``).
 
 BentoML leaves the choice of the protocol to uvicorn, which looks it up by name: `install` puts this
 one there. Nothing here may look at a request.
@@ -17,12 +17,15 @@ from uvicorn import config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD_SECONDS = 10.0
+READ_SECONDS = 30.0
+"""In which a client has to take some of what waits for it."""
 
 
 class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chosen at run time
-    """uvicorn's protocol, with a limit to how long a connection may be at the head of a request."""
+    """uvicorn's protocol, with limits to how long a client may take to ask and to read."""
 
     _head_ends: asyncio.TimerHandle | None = None
+    _reading_ends: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Start to wait."""
@@ -37,9 +40,28 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
         elif self._head_ends is None and not self.transport.is_closing():
             self._wait()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to read: there is as much for it as is kept for one."""
+        super().pause_writing()
+        if self._reading_ends is None:
+            self._reading_ends = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no longer: it has read."""
+        super().resume_writing()
+        self._read()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection; do not wait for one who does not read to do so."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._wait_no_more()
+        self._read()
         super().connection_lost(exc)
 
     def is_busy(self) -> bool:
@@ -55,10 +77,15 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
             self._head_ends.cancel()
             self._head_ends = None
 
+    def _read(self) -> None:
+        if self._reading_ends is not None:
+            self._reading_ends.cancel()
+            self._reading_ends = None
+
     def _give_up(self) -> None:
         self._head_ends = None
         if not self.is_busy():
-            self.transport.close()
+            self.transport.abort()
 
 
 def install() -> None:

@@ -28,7 +28,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from dynaserve.serving.access.gate import HEALTH, AccessSettings, Gate
+from dynaserve.serving.access.gate import HEALTH, METRICS, Gate
 from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.connections import install
 from dynaserve.serving.observed import Observed
@@ -48,7 +48,6 @@ REPLACED = (
 )
 """Layers of BentoML; ours do what they did."""
 
-METRICS = "/metrics"
 ASSETS = Path(server.__file__).with_name("static_content")
 """The copy of Swagger UI that BentoML ships."""
 ASSET_NAMES = ("swagger-ui.css", "swagger-ui-bundle.js")
@@ -125,22 +124,12 @@ class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SD
             body_seconds=settings.body_seconds,
             exempt=HEALTH,
         )
-        app.add_middleware(Gate, settings=access_of(settings))
+        app.add_middleware(Gate, settings=settings)
         configure_logs(settings.logs)
         observer = Observer(settings, f"dynaserve-{self.name.lower()}")
         app.add_middleware(Observed, observer=observer)
         install()
         return app
-
-
-def access_of(settings: ServiceSettings) -> AccessSettings:
-    """Return what the gate is told."""
-    return AccessSettings(
-        keys=settings.keys,
-        requests_per_second=settings.requests_per_second,
-        rows_per_day=settings.rows_per_day,
-        state=settings.state,
-    )
 
 
 def replaced(layer: object) -> bool:

@@ -1,8 +1,8 @@
 """The image of a bento: how ``bentoml build`` puts this very DynaServe into what it builds.
 
 From a checkout the source goes along as an archive, which the image compiles for its own
-processor and C library; from an installed package, its released version does. Used at build
-time only: a served bento imports this and calls nothing. No key may come near it.
+processor and C library; from an installed package, its released version does. A served bento
+describes its image, too, which does nothing then. No key may come near it.
 """
 
 from __future__ import annotations

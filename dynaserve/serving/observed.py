@@ -24,8 +24,9 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
 ]
-UNSTORED = (b"cache-control", b"no-store")
+"""Of an answer that does not have them already."""
 THEIRS = (b"server",)
 """Headers that say what software this is."""
 
@@ -74,8 +75,7 @@ class Observed:
 def complete(headers: list[tuple[bytes, bytes]], identity: str) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer with those that every answer has."""
     kept = [header for header in headers if header[0].lower() not in THEIRS]
-    kept += HEADERS
-    if all(name.lower() != UNSTORED[0] for name, _ in headers):
-        kept.append(UNSTORED)
+    there = {name.lower() for name, _ in kept}
+    kept += [header for header in HEADERS if header[0] not in there]
     kept.append((b"x-request-id", identity.encode()))
     return kept

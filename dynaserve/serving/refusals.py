@@ -16,6 +16,11 @@ from dynaserve.serving.visit import visit_of
 
 logger = logging.getLogger(__name__)
 
+FAILED = "failed"
+"""The reason where there was none but a mistake of ours."""
+GONE = "gone"
+"""The reason where the client has left."""
+
 CLIENT_CLOSED_REQUEST = 499
 """What nginx calls it; nobody is left to read it but the metrics."""
 
@@ -29,18 +34,15 @@ def refusal(
     return JSONResponse({"error": str(error)}, error.status, {**(headers or {}), **later})
 
 
-def failure(
-    scope: MutableMapping[str, Any], message: str, headers: Mapping[str, str] | None = None
-) -> Response:
+def failure(scope: MutableMapping[str, Any], message: str) -> Response:
     """Return a 500, which says that something went wrong but not what."""
-    visit_of(scope).refused = "failed"
-    return JSONResponse({"error": message}, HTTPStatus.INTERNAL_SERVER_ERROR, headers)
+    visit_of(scope).refused = FAILED
+    return JSONResponse({"error": message}, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 async def answered(
     scope: MutableMapping[str, Any],
     work: Awaitable[Response],
-    headers: Mapping[str, str] | None = None,
     failed: str = "something went wrong",
 ) -> Response:
     """Return what ``work`` answers, or what there is to say instead.
@@ -51,15 +53,15 @@ async def answered(
     try:
         return await work
     except RefusedError as refused:
-        return refusal(scope, refused, headers)
+        return refusal(scope, refused)
     except ClientDisconnect:
         return gone(scope)
     except FailedError as error:
         logger.error("%s", error)
-        return failure(scope, failed, headers)
+        return failure(scope, failed)
 
 
 def gone(scope: MutableMapping[str, Any]) -> Response:
     """Return what ends a request whose client has left."""
-    visit_of(scope).refused = "gone"
+    visit_of(scope).refused = GONE
     return Response(status_code=CLIENT_CLOSED_REQUEST)

@@ -7,18 +7,21 @@ would be right, and quotes nothing of the request.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from starlette.requests import Request
 from typing_extensions import Self
+
+T = TypeVar("T")
 
 NUMBERS: dict[str, set[type]] = {"f": {int, float}, "i": {int}, "u": {int}}
 """The JSON types that each kind of model input takes; booleans are not among them."""
@@ -27,6 +30,8 @@ NUMBER_BYTES = 32
 """More than a number takes in JSON: 24 characters of a float64, and what separates it."""
 MESSAGE_BYTES = 4096
 MOST_BYTES = 64 * 2**20
+LARGE_BYTES = 256 * 2**10
+"""From which on reading JSON takes milliseconds."""
 
 ONE_OBJECT = 'send one object with the one field "inputs": {"inputs": [[...], ...]}'
 
@@ -123,6 +128,11 @@ class Limits:
     max_columns: int | None = None
     """Numbers in a row, where the model leaves its size open."""
 
+    @property
+    def advice(self) -> str:
+        """What to say to a body of too many bytes."""
+        return f"send fewer rows (at most {self.max_rows}), or shorter numbers"
+
     @classmethod
     def of(
         cls,
@@ -148,24 +158,17 @@ class Limits:
         return cls(max_rows, max_bytes, max_lists, max_columns if None in shape else None)
 
 
-async def read_inputs(request: Unread, limits: Limits) -> Any:
+def read_inputs(body: bytes | bytearray, limits: Limits) -> Any:
     """Return the value of ``inputs`` in a JSON body, itself unchecked.
 
     Raises
     ------
-    MediaTypeError
-        The sender says that the body is something else.
     TooLargeError
-        The body is longer than ``limits.max_bytes``, and the rest of it stays unread; or it
-        holds more lists than the rows may have, which would fill memory before they are counted.
+        The body holds more lists than the rows may have, which would fill memory before they are
+        counted.
     RefusedError
         The body is not one JSON object with the one field ``inputs``.
     """
-    body = await read_body(
-        request,
-        limits.max_bytes,
-        f"send fewer rows (at most {limits.max_rows}), or shorter numbers",
-    )
     if limits.max_lists is not None and body.count(b"[") > limits.max_lists:
         raise TooLargeError(
             f"the body holds more lists than {limits.max_rows} rows do; send at most "
@@ -204,6 +207,11 @@ async def read_body(request: Unread, max_bytes: int, advice: str) -> bytearray:
         if len(body) > max_bytes:
             raise TooLargeError(too_large)
     return body
+
+
+async def off_loop_if_large(body: bytes | bytearray, work: Callable[[], T]) -> T:
+    """Return what ``work`` makes of a body; on a thread if it is large: nobody else is to wait."""
+    return await asyncio.to_thread(work) if len(body) > LARGE_BYTES else work()
 
 
 def parse(body: bytes | bytearray, advice: str) -> Any:

@@ -45,6 +45,14 @@ class Workbench:
         """Have something done before all that comes later, uncounted: load the model."""
         return self._thread.submit(work)
 
+    def require_room(self) -> None:
+        """Raise a `BusyError` if there is as much work as may be."""
+        if self._pending >= self.max_pending:
+            raise BusyError(
+                f"as many requests wait as may ({self.max_pending}); come back later",
+                math.ceil(min(self._pending * self._last, self.seconds)),
+            )
+
     async def do(self, work: Callable[[threading.Event], T], gone: Coroutine[Any, Any, None]) -> T:
         """Return what comes of ``work``.
 
@@ -62,12 +70,11 @@ class Workbench:
         LateError, GoneError
             The event was set, and the result will be dropped.
         """
-        if self._pending >= self.max_pending:
+        try:
+            self.require_room()
+        except BusyError:
             gone.close()
-            raise BusyError(
-                f"as many requests wait as may ({self.max_pending}); come back later",
-                math.ceil(min(self._pending * self._last, self.seconds)),
-            )
+            raise
         stop = threading.Event()
         done = self._begin(work, stop)
         left = asyncio.create_task(gone)

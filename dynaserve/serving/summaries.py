@@ -39,8 +39,6 @@ from dynaserve.serving.settings import SettingsError, SummariesSettings
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.visit import visit_of
 
-PRIVATE = {"cache-control": "no-store"}
-
 DESCRIPTION = """\
 Summaries of conversations that are audited before they leave.
 
@@ -122,7 +120,6 @@ class SummariesService(SupervisedService):
         return await answered(
             conversations.scope,
             self.summarize(conversations),
-            PRIVATE,
             "something went wrong; nothing was published",
         )
 
@@ -152,7 +149,7 @@ class SummariesService(SupervisedService):
 
 def answer(outcome: Outcome) -> Response:
     """Return the audited bytes, or the report that stands in their way."""
-    headers = {"audit-id": outcome.audit.id, **PRIVATE}
+    headers = {"audit-id": outcome.audit.id}
     if outcome.body is not None:
         return Response(outcome.body, media_type="application/json", headers=headers)
     refused = {
@@ -199,9 +196,9 @@ def audit(request: Request) -> Response:
         return JSONResponse({"error": "something went wrong"}, HTTPStatus.INTERNAL_SERVER_ERROR)
     if report is None:
         return JSONResponse(
-            {"error": "there is no such audit, or not any more"}, HTTPStatus.NOT_FOUND, PRIVATE
+            {"error": "there is no such audit, or not any more"}, HTTPStatus.NOT_FOUND
         )
-    return Response(report, media_type="application/json", headers=PRIVATE)
+    return Response(report, media_type="application/json")
 
 
 def summaries_service(

@@ -6,16 +6,19 @@ know what a service serves.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import bentoml
 from bentoml.exceptions import BentoMLConfigException
+from starlette.responses import Response
 
+from dynaserve.serving.access.gate import Gate, key_file
 from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
-from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.settings import ServiceSettings, variable
 from dynaserve.serving.supervisor import settle
-from dynaserve.serving.telemetry import configure_logs, start_metrics
+from dynaserve.serving.telemetry import Observer, configure_logs, start_metrics
 
 
 def before_deployment(hook: Callable[[Any], None]) -> classmethod[Any, [], None]:
@@ -25,6 +28,18 @@ def before_deployment(hook: Callable[[Any], None]) -> classmethod[Any, [], None]
     """
     bentoml.on_deployment(hook)
     return classmethod(hook)
+
+
+def require_servable(settings: ServiceSettings) -> None:
+    """Raise what keeps a service with these settings from answering anybody, whatever it serves.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        Of keys, limits or telemetry.
+    """
+    Gate(Response(), settings)
+    Observer(settings, "").close()
 
 
 class SupervisedService:
@@ -39,10 +54,14 @@ class SupervisedService:
         try:
             settings = ServiceSettings.from_environment()
             configure_logs(settings.logs)
+            require_servable(settings)
             cls.rehearse()
             start_metrics(settings.metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
+        if keys := key_file(settings):
+            # Decided once: a worker that starts when the file is gone must not do without.
+            os.environ[variable("keys")] = str(keys)
         name_supervisor()
         settle()
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from dynaserve.bulk import canary as canary_module
 from dynaserve.bulk.cluster import Place
+from dynaserve.bulk.job import StoppedError
 from dynaserve.bulk.run import run
 from dynaserve.canarybench import CanaryManifest, plant
 from dynaserve.canarybench.conversations import Conversation, write_conversations
@@ -40,7 +41,7 @@ class Planted:
 
 @pytest.fixture(scope="module")
 def corpus() -> tuple[list[Conversation], CanaryManifest]:
-    return plant(generate(COUNT, seed=1), seed=1, decoys=100)
+    return plant(generate(COUNT, seed=1), probability=0.3, seed=1, decoys=100)
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_the_release_is_the_same_bytes_however_the_input_is_cut(
     assert audit(*options).exit_code == 0
     for out, source, more in (
         ("b", tmp_path / "one.jsonl", ()),
-        ("c", tmp_path / "one.parquet", ("--unit-bytes", 4096)),
+        ("c", tmp_path / "one.parquet", ("--unit-bytes", 1 << 15)),
     ):
         assert audit(*options, *more, source=source, out=out).exit_code == 0
         for name in ("release.json", "_clusters.json"):
@@ -283,6 +284,18 @@ def test_it_says_what_it_does_and_nothing_of_the_texts(
     told = [json.loads(line) for line in result.stderr.splitlines()]
     assert [each["step"] for each in told if each.keys() == {"step"}] == [*STEPS]
     assert here == [Place(3), Place(3)]
+
+
+def test_a_run_that_cannot_go_on_is_one_clear_line(
+    audit: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(*arguments: Any, **options: Any) -> None:
+        raise StoppedError("all Dask workers have gone")
+
+    monkeypatch.setattr(canary_module, "run", stops)
+    result = audit()
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == "error: canary-audit: all Dask workers have gone"
 
 
 @pytest.mark.parametrize(

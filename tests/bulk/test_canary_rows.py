@@ -79,6 +79,7 @@ def test_parquet_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     texts = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"], pa.binary()).buffers())
     pq.write_table(pa.table({"id": ["a"], "user": ["u"], "text": texts}), tmp_path / "a.parquet")
     (unit,) = units(tmp_path / "a.parquet")
+    assert read_ids(unit) == [None]
     with pytest.raises(ValueError, match="this row, or one of the next, is not UTF-8"):
         list(read_conversations(unit, 0))
 

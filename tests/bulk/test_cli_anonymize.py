@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+from dynaserve.bulk.cluster import Place
 from dynaserve.bulk.job import StoppedError
 from dynaserve.bulk.shards import Format
-from dynaserve.cli import app, bulk_texts
+from dynaserve.cli import app, bulk_records, bulk_texts
 from dynaserve.cli.anonymize_records import Fields
 from dynaserve.cli.bulk_texts import Texts
 from dynaserve.rlaa import records
@@ -112,6 +115,8 @@ class Odd:
             return records.Result(records.Status.CLEAN, "another text")
         if "memory" in text:
             raise MemoryError
+        if "disk" in text:
+            raise OSError(errno.ENOSPC, "No space left on device", text)
         if "outage" in text:
             return records.Result(records.Status.FAILED, None, reason="no answer", outage=True)
         return records.Result(records.Status.CLEAN, text)
@@ -156,6 +161,63 @@ def test_a_worker_without_memory_says_nothing_of_the_text(tmp_path: Path) -> Non
     source = write(tmp_path / "a.jsonl", [{"id": 1, "text": "memory"}])
     assert bulk(source, tmp_path / "out").exit_code == 3
     assert not list((tmp_path / "out").glob("part-*"))
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_worker_without_room_stops_the_run_and_rejects_nothing(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", [{"id": 1, "text": "a full disk"}])
+    result = bulk(source, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert "a full disk" not in result.stderr
+    assert not list((tmp_path / "out").glob("part-*"))
+
+
+def test_a_table_of_replacements_that_is_out_of_use_rejects_nothing(
+    tmp_path: Path, keyfile: Path
+) -> None:
+    texts = [{"id": n, "text": f"Call me at 020 7946 001{n}."} for n in range(3)]
+    source = write(tmp_path / "a.jsonl", texts)
+    keyfile.with_name(f"{keyfile.name}.sqlite").write_bytes(
+        b"no table, but long enough for one" * 9
+    )
+    result = bulk(source, tmp_path / "out", "--consistent", keyfile)
+    assert result.exit_code == 2, result.output
+    assert f"cannot read or write the table of replacements beside {keyfile}" in result.stderr
+    assert not list((tmp_path / "out").glob("part-*"))
+    assert not list((tmp_path / "out").glob("_rejects*"))
+    keyfile.with_name(f"{keyfile.name}.sqlite").unlink()
+    assert bulk(source, tmp_path / "out", "--consistent", keyfile).exit_code == 0
+
+
+def test_a_line_without_an_end_is_a_reject_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "a.jsonl", comments(2))
+    with source.open("a") as file:
+        file.write("x" * 5000)
+    short = partial(bulk_records.read_lines, longest=1000)
+    monkeypatch.setattr(bulk_records, "read_lines", short)
+    assert bulk(source, tmp_path / "out", "--unit-bytes", 1024).exit_code == 1
+    (reject,) = map(json.loads, (tmp_path / "out" / "_rejects.jsonl").read_text().splitlines())
+    assert (reject["place"], reject["reason"]) == (
+        "a.jsonl, row 3",
+        "the line: is longer than 16 MiB",
+    )
+    assert len(read(tmp_path / "out")) == 2
+
+
+def test_a_model_file_is_for_one_worker_unless_more_are_asked_for(
+    tmp_path: Path, here: list[Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_texts, "make_anonymizers", lambda _: {"edit": Odd()})
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"GGUF")
+    source = write(tmp_path / "a.jsonl", comments(5)[3:4])
+    for number, options in enumerate(([], ["--workers", 3], ["--scheduler", "tcp://x:1"])):
+        result = bulk(source, tmp_path / f"out-{number}", "--model", model, *options)
+        assert result.exit_code == 0, result.output
+    assert here == [Place(1), Place(3), Place(None, "tcp://x:1")]
 
 
 def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
@@ -17,6 +18,7 @@ from tests.bulk.tables import Table, released
 
 pytestmark = pytest.mark.usefixtures("here")
 SECRET = bytes(range(200, 232))
+VERSION = "digits-1"
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +26,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DYNASERVE_NOISE_KEY", SECRET.hex())
 
 
-def bulk(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["bulk", "defend", *map(str, arguments)])
+def bulk(*arguments: object, version: str = VERSION) -> Result:
+    told = ["--model-version", version] if version else []
+    return CliRunner().invoke(app, ["bulk", "defend", *map(str, arguments), *told])
+
+
+def keyed() -> DynaNoise:
+    return DynaNoise.keyed(SECRET, model_version=VERSION)
 
 
 @pytest.mark.parametrize("unit_bytes", [1024, 4000, 1 << 24])
@@ -36,7 +43,7 @@ def test_it_equals_one_call_however_it_is_cut(
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["rows"] == 500
     ids, labels, probabilities = released(tmp_path / "out")
-    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=logits.queries)
+    expected = keyed()(logits.logits, queries=logits.queries)
     assert ids == logits.ids
     np.testing.assert_array_equal(probabilities, expected)
     np.testing.assert_array_equal(labels, expected.argmax(axis=1))
@@ -51,7 +58,7 @@ def test_a_directory_is_one_input(tmp_path: Path) -> None:
     ids, _, probabilities = released(tmp_path / "out")
     assert ids == [own for table in tables for own in table.ids]
     queries = np.concatenate([table.queries for table in tables])
-    np.testing.assert_array_equal(probabilities, DynaNoise.keyed(SECRET)(values, queries=queries))
+    np.testing.assert_array_equal(probabilities, keyed()(values, queries=queries))
 
 
 def test_a_saved_template_is_used_and_needs_no_query(tmp_path: Path, logits: Table) -> None:
@@ -68,11 +75,11 @@ def test_a_saved_template_is_used_and_needs_no_query(tmp_path: Path, logits: Tab
 
 def test_the_query_may_be_any_column(tmp_path: Path, logits: Table) -> None:
     assert bulk(logits.path, tmp_path / "a", "--query-from", "logits").exit_code == 0
-    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=logits.logits)
+    expected = keyed()(logits.logits, queries=logits.logits)
     np.testing.assert_array_equal(released(tmp_path / "a")[2], expected)
     assert bulk(logits.path, tmp_path / "b", "--query-from", "id").exit_code == 0
     queries = [own.encode() for own in logits.ids]
-    expected = DynaNoise.keyed(SECRET)(logits.logits, queries=queries)
+    expected = keyed()(logits.logits, queries=queries)
     np.testing.assert_array_equal(released(tmp_path / "b")[2], expected)
 
 
@@ -92,7 +99,7 @@ def test_bad_rows_are_rejected_and_the_exit_code_says_so(tmp_path: Path, logits:
     ids, _, probabilities = released(tmp_path / "out")
     good = np.delete(np.arange(500), 17)
     assert ids == [logits.ids[row] for row in good]
-    expected = DynaNoise.keyed(SECRET)(logits.logits[good], queries=logits.queries[good])
+    expected = keyed()(logits.logits[good], queries=logits.queries[good])
     np.testing.assert_array_equal(probabilities, expected)
     reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
     assert (reject["id"], reject["place"]) == ("row-17", "logits.parquet, row 18")
@@ -104,6 +111,54 @@ def test_the_key_is_in_no_file_and_no_message(tmp_path: Path, logits: Table) -> 
     every += b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*") if path.is_file())
     assert SECRET not in every
     assert SECRET.hex().encode() not in every
+
+
+def test_keyed_noise_is_for_one_version_of_a_model(tmp_path: Path, logits: Table) -> None:
+    refused = bulk(logits.path, tmp_path / "out", version="")
+    assert refused.exit_code == 2
+    assert "keyed noise is for one version of a model: give --model-version" in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+    bulk(logits.path, tmp_path / "out")
+    ledger = json.loads((tmp_path / "out" / "_ledger.json").read_text())
+    assert ledger["configuration"]["parameters"]["model_version"] == VERSION
+    other = bulk(logits.path, tmp_path / "out", version="digits-2")
+    assert (other.exit_code, "'model_version': 'digits-2'" in other.stderr) == (2, True)
+
+
+def test_a_defense_file_may_say_the_version_and_then_says_it(tmp_path: Path, logits: Table) -> None:
+    file = tmp_path / "defense.toml"
+    keyed().save(file)
+    assert bulk(logits.path, tmp_path / "out", "--defense", file, version="").exit_code == 0
+    expected = keyed()(logits.logits, queries=logits.queries)
+    np.testing.assert_array_equal(released(tmp_path / "out")[2], expected)
+    refused = bulk(logits.path, tmp_path / "out", "--defense", file, version="digits-2")
+    assert refused.exit_code == 2
+    assert f"the defense file is for model version {VERSION}" in refused.stderr
+
+
+def test_files_of_two_kinds_of_query_are_refused_before_anything_is_written(
+    tmp_path: Path, logits: Table
+) -> None:
+    one = pq.read_table(logits.path)
+    (tmp_path / "in").mkdir()
+    pq.write_table(one.slice(0, 250), tmp_path / "in" / "a.parquet")
+    rest, numbers = one.slice(250), logits.queries[250:].astype(np.float32)
+    same_numbers = pa.array(list(numbers))
+    rest = rest.set_column(rest.schema.get_field_index("query"), "query", same_numbers)
+    pq.write_table(rest, tmp_path / "in" / "b.parquet")
+    refused = bulk(tmp_path / "in", tmp_path / "out")
+    assert refused.exit_code == 2
+    said = "b.parquet: column 'query' holds list of float, and that of a.parquet list of double"
+    assert said in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_kind_of_query_is_another_run(tmp_path: Path, logits: Table) -> None:
+    bulk(logits.path, tmp_path / "out")
+    ledger = json.loads((tmp_path / "out" / "_ledger.json").read_text())
+    types = {"id": "string", "logits": "list of float", "query": "list of double"}
+    assert ledger["configuration"]["types"] == types
 
 
 def test_another_key_is_refused_without_showing_either(

@@ -34,13 +34,17 @@ def saved(defense: DynaNoise | RankTemplate | Undefended, directory: Path) -> Do
 
 
 def keyed(directory: Path) -> Defending:
-    return Defending.by(saved(DynaNoise.keyed(SECRET, base_variance=0.3), directory), NAMES)
+    return Defending.by(
+        saved(DynaNoise.keyed(SECRET, base_variance=0.3, model_version="1"), directory), NAMES
+    )
 
 
 def test_a_unit_is_defended_as_one_call_does_it(logits: Table, tmp_path: Path, key: bytes) -> None:
     (shard,) = find_shards(logits.path)
     done = keyed(tmp_path).start()(Unit(shard, 100, 300), 100)
-    expected = DynaNoise.keyed(key, base_variance=0.3)(logits.logits, queries=logits.queries)
+    expected = DynaNoise.keyed(key, base_variance=0.3, model_version="1")(
+        logits.logits, queries=logits.queries
+    )
     table = pq.read_table(pa.BufferReader(done.content))
     assert table.column_names == ["id", "label", "probabilities"]
     assert table["id"].to_pylist() == logits.ids[100:300]

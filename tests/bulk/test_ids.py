@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,6 +51,18 @@ def test_equal_hashes_of_different_ids_are_looked_at(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ids, "_hash", lambda _: bytes(8))
     assert repeated([["a", "b"], ["c"]]) is None
     assert repeated([["a", "b"], ["c", "b"]]) is not None
+
+
+def test_looking_for_repeated_ids_takes_nine_bytes_a_row_beside_the_hashes() -> None:
+    rows = 200_000
+    hashes = [hashes_of(range(start, start + rows // 4)) for start in range(0, rows, rows // 4)]
+    tracemalloc.start()
+    try:
+        assert first_repeated(hashes, lambda *_: None) is None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 9.2 * rows
 
 
 def test_a_hash_is_one_word_for_each_row() -> None:

@@ -24,18 +24,18 @@ def output(tmp_path: Path) -> Output:
 def test_a_part_is_done_when_it_is_there(output: Output) -> None:
     output.put(3, b"three\n", [])
     output.put(1_000_000, b"million\n", [b"reject\n"])
-    (output.path / ".part-000007.jsonl.00").write_bytes(b"half")
-    assert output.done() == {3, 1_000_000}
-    assert (output.path / "part-000003.jsonl").read_bytes() == b"three\n"
+    (output.path / ".part-000000007.jsonl.00").write_bytes(b"half")
+    assert output.done(1_000_001) == {3, 1_000_000}
+    assert (output.path / "part-000000003.jsonl").read_bytes() == b"three\n"
 
 
 def test_rejects_come_together_in_order_for_their_owner_alone(output: Output) -> None:
-    assert output.gather_rejects() == 0
+    assert output.gather_rejects(range(20)) == 0
     assert not (output.path / "_rejects.jsonl").exists()
     output.put(10, b"", [b"c\n"])
     output.put(2, b"", [b"a\n", b"b\n"])
     output.put(3, b"", [])
-    assert output.gather_rejects() == 3
+    assert output.gather_rejects(range(20)) == 3
     rejects = output.path / "_rejects.jsonl"
     assert rejects.read_bytes() == b"a\nb\nc\n"
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
@@ -55,11 +55,11 @@ def test_rejects_of_a_part_that_is_not_done_do_not_count(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         output.put(0, b"part\n", [b"reject\n"])
-    assert output.done() == frozenset()
-    assert output.gather_rejects() == 0
+    assert output.done(20) == frozenset()
+    assert output.gather_rejects(range(20)) == 0
     assert [each.name for each in output.path.iterdir()] == [".rejects"]
     output.put(0, b"part\n", [])
-    assert output.gather_rejects() == 0
+    assert output.gather_rejects(range(20)) == 0
 
 
 def test_the_ledger_comes_back_as_it_was(output: Output) -> None:
@@ -110,15 +110,59 @@ def test_another_version_is_another_run() -> None:
 def test_one_run_at_a_time_writes_and_what_a_crash_left_is_cleared(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out"
     with opened(path, "jsonl") as output:
+        output.begin(LEDGER)
         output.put(0, b"x\n", [b"y\n"])
         with pytest.raises(ValueError, match="another run writes to it"), opened(path, "jsonl"):
             pass
-    left = [path / ".part-000001.jsonl.ab", path / ".rejects" / ".part-000001.jsonl.cd"]
-    for each in left:
+    staged = ".part-000000001.jsonl.0123456789abcdef"
+    left = [path / staged, path / ".rejects" / staged, path / "._ledger.json.0123456789abcdef"]
+    kept = path / ".movie.part-1"
+    for each in (*left, kept):
         each.write_bytes(b"half")
     with opened(path, "jsonl") as output:
         assert not any(each.exists() for each in left)
-        assert output.done() == {0}
+        assert kept.exists()
+        assert output.done(1) == {0}
+
+
+@pytest.mark.parametrize("name", [".movie.part-1", "part-000000000.jsonl", "_ledger.json"])
+def test_nothing_is_touched_in_a_directory_that_is_not_ours(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with (
+        pytest.raises(ValueError, match="is not empty|was not written by"),
+        opened(tmp_path, "jsonl"),
+    ):
+        pass
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "mine")]
+
+
+def test_what_a_crash_leaves_before_the_ledger_is_there_keeps_nobody_out(tmp_path: Path) -> None:
+    (tmp_path / "._ledger.json.0123456789abcdef").write_text("half")
+    with opened(tmp_path, "jsonl") as output:
+        output.begin(LEDGER)
+    with opened(tmp_path, "jsonl"):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".lock", "_ledger.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["part-000000002.jsonl", "part-000000001.parquet", "part-1.jsonl", "part-000001.jsonl"]
+)
+def test_parts_of_something_else_are_refused_by_name(output: Output, name: str) -> None:
+    output.put(0, b"", [])
+    output.put(1, b"", [])
+    assert output.done(2) == {0, 1}
+    (output.path / name).write_text("")
+    with pytest.raises(ValueError, match=f"{name} is no part of this run"):
+        output.done(2)
+
+
+def test_names_are_in_the_order_of_numbers(output: Output) -> None:
+    numbers = [9, 10, 999_999, 1_000_000, 999_999_999]
+    for number in numbers:
+        output.put(number, str(number).encode(), [])
+    parts = sorted(output.path.glob("part-*"))
+    assert [int(part.read_bytes()) for part in parts] == numbers
 
 
 def test_a_file_is_no_directory(tmp_path: Path) -> None:

@@ -71,6 +71,17 @@ def test_a_log_gets_a_line_now_and_then_and_the_last_one(
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("clock")
+def test_a_log_gets_the_last_line_of_a_run_that_fails_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ValueError, match="stopped"), watching() as watch:
+        watch.goes_on(BEGUN)
+        watch.goes_on(LATER)
+        raise ValueError("stopped")
+    assert json.loads(capsys.readouterr().err.splitlines()[-1])["done"] == 5000
+
+
 def test_a_terminal_gets_a_bar_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120, highlight=False)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 import random
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,6 +40,42 @@ def test_units_of_lines_hold_every_line_once(
         path.write_bytes(content)
         read = [line for unit in cut(find_shards(path), size) for line in read_lines(unit)]
     assert read == [line.strip() for line in lines if line.strip()]
+
+
+@given(
+    lines=st.lists(st.integers(0, 30), max_size=12),
+    size=st.integers(1, 40),
+    longest=st.integers(1, 20),
+)
+def test_a_line_over_the_bound_is_told_once_and_loses_no_other(
+    lines: list[int], size: int, longest: int
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "a.jsonl")
+        path.write_bytes(b"\n".join(b"x" * length for length in lines))
+        units = cut(find_shards(path), size)
+        read = [line for unit in units for line in read_lines(unit, longest)]
+    assert read == [b"x" * n if n <= longest else None for n in lines if n]
+
+
+def test_one_long_line_costs_no_unit_more_than_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * 200_000)
+    taken = []
+
+    class Counted(io.BufferedReader):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            line = super().readline(size)
+            taken.append(len(line))
+            return line
+
+    monkeypatch.setattr(Path, "open", lambda path, _: Counted(io.FileIO(path)))
+    units = cut(find_shards(path), 1000)
+    assert [line for unit in units for line in read_lines(unit, 2000)] == [None]
+    assert max(taken) == 2001
+    assert sum(taken) <= 200_000 + 2001 + len(units)
 
 
 def numbers(unit: Unit) -> list[int]:
@@ -91,6 +129,18 @@ def test_another_file_in_its_place_is_read_anew(tmp_path: Path) -> None:
     path.unlink()
     pq.write_table(pa.table({"n": -np.arange(100)}), path)
     assert numbers(Unit(shard, 10, 12)) == [-10, -11]
+
+
+def test_files_of_all_threads_are_let_go_of(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(5)}), path)
+    (shard,) = find_shards(path)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(numbers, [Unit(shard, 0, 3), Unit(shard, 0, 3)])) == [[0, 1, 2]] * 2
+        assert reading._streams
+        close()
+        assert not reading._streams
+        assert list(pool.map(numbers, [Unit(shard, 3, 5)])) == [[3, 4]]
 
 
 def test_a_file_that_ends_early_is_said(tmp_path: Path) -> None:

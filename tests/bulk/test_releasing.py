@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynaserve import DynaNoise
-from dynaserve.bulk.releasing import Columns, first_width, release, require_columns
+from dynaserve.bulk.releasing import Columns, column_types, common_types, first_width, release
 from dynaserve.bulk.shards import find_shards
 
 NAMES = Columns("id", "logits", "query")
@@ -125,7 +125,9 @@ def table(path: Path, **columns: Any) -> Any:
 def test_columns_are_looked_at_before_anything_is_done(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     good = {"id": [1], "logits": [[1.0, 2.0]], "query": ["x"]}
-    require_columns(table(path, **good), NAMES)
+    assert column_types(table(path, **good), NAMES) == {
+        "id": "int64", "logits": "list of double", "query": "string",
+    }  # fmt: skip
     for changed, said in (
         ({"logits": [[1, 2]]}, "column 'logits' must hold lists of floats, not list"),
         ({"logits": [1.0]}, "'logits' must hold lists of floats, not double"),
@@ -133,11 +135,11 @@ def test_columns_are_looked_at_before_anything_is_done(tmp_path: Path) -> None:
         ({"query": [[[1.0]]]}, "'query' must hold bytes, text, numbers or lists of numbers"),
     ):
         with pytest.raises(ValueError, match=said):
-            require_columns(table(path, **(good | changed)), NAMES)
+            column_types(table(path, **(good | changed)), NAMES)
     del good["query"]
     with pytest.raises(ValueError, match=r"needs one column 'query' of bytes.*it has id, logits"):
-        require_columns(table(path, **good), NAMES)
-    require_columns(table(path, **good), PLAIN)
+        column_types(table(path, **good), NAMES)
+    column_types(table(path, **good), PLAIN)
 
 
 def test_the_first_row_says_how_many_classes_there_are(tmp_path: Path) -> None:
@@ -145,3 +147,21 @@ def test_the_first_row_says_how_many_classes_there_are(tmp_path: Path) -> None:
     assert first_width(table(path, logits=[[1.0, 2.0, 3.0], [1.0]]), PLAIN) == 3
     assert first_width(table(path, logits=pa.array([], pa.list_(pa.float32()))), PLAIN) == 0
     assert first_width(table(path, logits=[None, [1.0]]), PLAIN) == 0
+
+
+def test_all_files_hold_the_same_whatever_they_call_a_list(tmp_path: Path) -> None:
+    one = {"id": [1], "logits": [[1.0, 2.0]], "query": [[1, 2]]}
+    shape = pa.list_(pa.field("number", pa.int64()), 2)
+    first = table(tmp_path / "a.parquet", **one)
+    again = table(tmp_path / "b.parquet", **(one | {"query": pa.array([[3, 4]], shape)}))
+    types = {"id": "int64", "logits": "list of double", "query": "list of int64"}
+    assert common_types([first, again], NAMES) == types
+    for name, column in (
+        ("id", pa.array([1], pa.int32())),
+        ("logits", pa.array([[1.0, 2.0]], pa.list_(pa.float32()))),
+        ("query", pa.array([[1, 2]], pa.list_(pa.int32()))),
+    ):
+        other = table(tmp_path / "c.parquet", **(one | {name: column}))
+        said = rf"c\.parquet: column '{name}' holds .*, and that of a\.parquet {types[name]}"
+        with pytest.raises(ValueError, match=said):
+            common_types([first, again, other], NAMES)

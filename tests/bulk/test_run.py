@@ -3,17 +3,20 @@ from __future__ import annotations
 import errno
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dynaserve.bulk import job as job_module
+from dynaserve.bulk import reading, scheduling, shards
 from dynaserve.bulk import run as run_module
-from dynaserve.bulk import scheduling
 from dynaserve.bulk.cluster import Place
 from dynaserve.bulk.job import StoppedError
 from dynaserve.bulk.run import Progress, Summary, Watch, run
 from dynaserve.bulk.scheduling import Killed
+from dynaserve.bulk.shards import find_shards, require_unchanged
 from tests.bulk.jobs import Upper, lines
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -151,10 +154,10 @@ def test_units_that_kill_workers_do_not_keep_the_others_from_being_done(
         )
 
     monkeypatch.setattr(scheduling, "_result", result)
-    with pytest.raises(StoppedError, match=r"a\.jsonl, bytes 500 to 1000: every worker that tried"):
+    with pytest.raises(StoppedError, match=r"a\.jsonl, bytes 500 to 1000: it ended every worker"):
         go(Upper(), source, output)
-    parts = {path.name for path in output.glob("part-*")}
-    assert len(parts) >= 7
+    assert not (output / "part-000000001.jsonl").exists()
+    assert len(list(output.glob("part-*"))) == -(-source.stat().st_size // 500) - 1
 
     monkeypatch.setattr(scheduling, "_result", lambda _: Killed())
     with pytest.raises(StoppedError, match=r"a\.jsonl, bytes"):
@@ -171,6 +174,62 @@ def test_input_that_changes_under_a_run_is_not_passed_off_as_done(tmp_path: Path
 
     with pytest.raises((ValueError, StoppedError), match=r"have changed|has changed"):
         run(Upper(), source, output, Place(), unit_bytes=500, watch=Watch(goes_on=grow))
+
+
+@pytest.mark.parametrize("fault", ["", "missing", "bug"])
+def test_however_a_run_ends_workers_let_go_of_models_and_files(tmp_path: Path, fault: str) -> None:
+    source = lines(tmp_path / "a.jsonl", 40)
+    with suppress(StoppedError, ZeroDivisionError):
+        go(Upper(fault), source, tmp_path / "out")
+    assert job_module._started.cache_info().currsize == 0
+    assert not reading._streams
+
+
+def test_a_scheduler_that_has_gone_is_not_asked_to_forget() -> None:
+    class Gone:
+        status = "connecting"
+
+        def run(self, *_: Any, **__: Any) -> None:
+            raise AssertionError("would wait")
+
+    with pytest.raises(StoppedError, match="gone"), run_module._forgetting(Gone()):
+        raise StoppedError("gone")
+
+
+def test_input_of_the_same_size_in_its_place_is_noticed(tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", 100)
+
+    def swap(progress: Progress) -> None:
+        if progress.step == "upper" and not (tmp_path / "new").exists():
+            info = source.stat()
+            (tmp_path / "new").write_bytes(source.read_bytes().replace(b"x", b"y"))
+            os.utime(tmp_path / "new", ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.link(tmp_path / "new", tmp_path / "other")
+            (tmp_path / "other").replace(source)
+
+    with pytest.raises(ValueError, match=r"a\.jsonl: files have changed while they were read"):
+        run(Upper(), source, tmp_path / "out", Place(), unit_bytes=500, watch=Watch(goes_on=swap))
+
+
+def test_input_that_was_written_to_in_place_is_noticed(tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", 100)
+    before = shards.stamps(find_shards(source))
+    require_unchanged(source, before)
+    info = source.stat()
+    os.utime(source, ns=(info.st_atime_ns, info.st_mtime_ns + 1))
+    with pytest.raises(ValueError, match="have changed"):
+        require_unchanged(source, before)
+    source.unlink()
+    with pytest.raises(ValueError, match="have changed"):
+        require_unchanged(source, before)
+
+
+def test_a_part_of_another_run_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    go(Upper(), source, output)
+    (output / "part-000000099.jsonl").write_text("{}")
+    with pytest.raises(ValueError, match=r"part-000000099\.jsonl is no part of this run"):
+        go(Upper(), source, output)
 
 
 def test_a_worker_with_another_version_does_nothing(

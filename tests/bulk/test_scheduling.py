@@ -7,7 +7,7 @@ import pytest
 
 from dynaserve.bulk import scheduling
 from dynaserve.bulk.job import StoppedError
-from dynaserve.bulk.scheduling import Crew
+from dynaserve.bulk.scheduling import Crew, Killed
 
 
 def double(number: int) -> int:
@@ -85,6 +85,32 @@ def test_a_call_that_is_cancelled_has_lost_its_scheduler(client: Any) -> None:
 
     with pytest.raises(StoppedError, match="the Dask scheduler has gone"):
         list(Crew(Cancelling(client), lambda _: None).results("double", [(0, (double, 0))]))
+
+
+def test_what_dies_beside_a_deadly_call_is_made_again_alone(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    watched, original = Watched(client), scheduling._result
+
+    def result(future: Any) -> Any:
+        _, _, number = future.key.rpartition("-")
+        alone = future.key.startswith("double-alone-")
+        watched.open -= 1
+        if number == "1" or (number in {"0", "2", "3"} and not alone):
+            return Killed()
+        if alone:
+            assert watched.open == 0
+        return original(future)
+
+    monkeypatch.setattr(scheduling, "_result", result)
+    crew = Crew(watched, lambda _: None)
+    found = dict(crew.results("double", ((n, (double, n)) for n in range(8))))
+    assert found == {n: 2 * n for n in range(8)} | {1: Killed()}
+    killed = distributed.KilledWorker("x", None, 4)
+    monkeypatch.undo()
+    assert list(crew.results("fail", [(5, (fail, killed))])) == [(5, Killed())]
 
 
 @pytest.mark.parametrize(

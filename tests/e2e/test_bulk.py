@@ -31,6 +31,7 @@ pytestmark = pytest.mark.e2e
 
 COMMAND = [sys.executable, "-c", "from dynaserve.cli import main; main()", "bulk"]
 KEY = bytes(range(150, 182))
+VERSION = "made-up"
 TEXTS = 400
 PATIENCE = 120
 
@@ -138,11 +139,13 @@ def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
 ) -> None:
     output = tmp_path / "out"
     run = ("anonymize", source, output, "--workers", 2, "--unit-bytes", 2048)
-    for least in (0, random.randint(1, 20)):
+    moments = random.Random(seed := random.SystemRandom().getrandbits(32))
+    print(f"moments of seed {seed}")  # noqa: T201 - to have them again
+    for least in (0, moments.randint(1, 20)):
         process = start(*run)
         assert eventually((output / "_ledger.json").exists, process)
         assert eventually(lambda least=least: parts(output) >= least, process)
-        time.sleep(random.uniform(0, 0.02))
+        time.sleep(moments.uniform(0, 0.02))
         workers = process.workers()
         process.running.kill()  # not its workers: they end by themselves
         assert process.ends() == -signal.SIGKILL
@@ -205,15 +208,14 @@ def test_a_real_cluster_does_the_same_and_the_key_is_seen_nowhere(
 ) -> None:
     values = np.random.default_rng(0).normal(0, 3, (6000, 10))
     table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
-    expected = DynaNoise.keyed(KEY)(values, queries=table.queries)
+    expected = DynaNoise.keyed(KEY, model_version=VERSION)(values, queries=table.queries)
     output, secret = tmp_path / "out", {"DYNASERVE_NOISE_KEY": KEY.hex()}
     seen: list[bytes] = []
     with cluster(tmp_path, **secret) as (address, _):
         with distributed.Client(address) as client:
             client.wait_for_workers(2, PATIENCE)
-            process = start(
-                "defend", table.path, output, "--scheduler", address, "--unit-bytes", 8192, **secret
-            )
+            run = ("defend", table.path, output, "--scheduler", address, "--unit-bytes", 8192)
+            process = start(*run, "--model-version", VERSION, **secret)
             while process.running.poll() is None:
                 seen += client.run_on_scheduler(graph)
         assert process.ends() == 0, process.log.read_text()
@@ -233,7 +235,7 @@ def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
     values = np.random.default_rng(0).normal(0, 3, (12_000, 10))
     table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
     output = tmp_path / "out"
-    run = ("defend", table.path, output, "--unit-bytes", 8192)
+    run = ("defend", table.path, output, "--unit-bytes", 8192, "--model-version", VERSION)
     with cluster(tmp_path) as (address, scheduler):
         process = start(*run, "--scheduler", address)
         assert eventually(lambda: parts(output) >= 5, process)
@@ -245,5 +247,5 @@ def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
     assert 5 <= parts(output) < 160
     resumed = start(*run, "--workers", 1)
     assert resumed.ends() == 0, resumed.log.read_text()
-    expected = DynaNoise.keyed(KEY)(values, queries=table.queries)
+    expected = DynaNoise.keyed(KEY, model_version=VERSION)(values, queries=table.queries)
     np.testing.assert_array_equal(released(output)[2], expected)

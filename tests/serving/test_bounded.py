@@ -122,7 +122,7 @@ def test_more_requests_than_may_be_are_503_and_those_before_go_on() -> None:
 
     refused, answered, after = asyncio.run(send())
     assert refused[0] == 503
-    assert "as many requests as may be (2)" in refused[1]["error"]
+    assert "is answering 2 requests, the most it takes" in refused[1]["error"]
     assert answered == [(200, "done")] * 2
     assert after == (200, "done")
 

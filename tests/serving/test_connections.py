@@ -11,16 +11,17 @@ from uvicorn import config
 
 from dynaserve.serving import connections
 
+LARGE = 20 * 2**20
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
     if scope["path"] == "/slow":
         await asyncio.sleep(0.5)
-    await send(
-        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
-    )
-    await send({"type": "http.response.body", "body": b"ok"})
+    body = bytes(LARGE) if scope["path"] == "/large" else b"ok"
+    headers = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 @asynccontextmanager
@@ -90,3 +91,21 @@ def test_slow_clients_keep_nobody_else_waiting() -> None:
             return answers
 
     assert all(answer.endswith(b"ok") for answer in asyncio.run(ask()))
+
+
+def test_a_client_that_does_not_read_its_answer_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+
+    async def ask() -> None:
+        async with serving() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+            request = HEAD.replace(b"GET /", b"GET /large") + b"\r\n"
+            writer.write(request * 20)
+            await asyncio.sleep(1)
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await asyncio.wait_for(reader.readexactly(20 * LARGE), 20)
+            writer.close()
+
+    asyncio.run(ask())

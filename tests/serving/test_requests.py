@@ -16,6 +16,7 @@ from dynaserve.serving.requests import (
     RefusedError,
     TooLargeError,
     Unread,
+    read_body,
     read_inputs,
     read_rows,
 )
@@ -156,7 +157,11 @@ def inputs_of(*chunks: bytes, media_type: str = "application/json", limits: Limi
         for chunk in chunks:
             yield chunk
 
-    return asyncio.run(read_inputs(Unread(stream(), media_type), limits))
+    async def read() -> Any:
+        sent = Unread(stream(), media_type)
+        return read_inputs(await read_body(sent, limits.max_bytes, limits.advice), limits)
+
+    return asyncio.run(read())
 
 
 @pytest.mark.parametrize(
@@ -189,7 +194,9 @@ def test_a_body_past_the_limit_is_refused_and_not_read_to_its_end() -> None:
             yield b"[" * 10
 
     with pytest.raises(TooLargeError, match="longer than 95 bytes") as caught:
-        asyncio.run(read_inputs(Unread(endless(), "application/json"), Limits(4, 95, None)))
+        asyncio.run(
+            read_body(Unread(endless(), "application/json"), 95, Limits(4, 95, None).advice)
+        )
     assert caught.value.status == 413
     assert len(read) == 10
 

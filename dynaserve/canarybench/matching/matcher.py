@@ -79,9 +79,10 @@ class Matcher:
             if id_ in seen:
                 raise ValueError(f"canary id {id_!r} is given twice")
             seen.add(id_)
+        # First: of many canaries, this takes the most memory while it is made.
+        self._near = Near(canaries)
         patterns = patterns_of(canaries)
         self._verbatim = Verbatim(patterns)
-        self._near = Near(canaries)
         self._number_words = Openings(OPENINGS)
         self._longest = max(map(len, [*patterns, *self._values]), default=0)
         self._reach = _STRETCH * self._longest + 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.requests import LaterError, RefusedError, TooLargeError
 
 
 class UnauthenticatedError(RefusedError):
@@ -40,8 +40,5 @@ class BudgetError(LaterError):
     reason = "budget"
 
 
-class OverBudgetError(RefusedError):
-    """One request brings more rows than its client may have in a whole day."""
-
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    reason = "budget"
+class OverBudgetError(TooLargeError):
+    """One request brings more rows than its client may have in a whole day, used up or not."""

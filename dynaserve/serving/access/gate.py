@@ -1,4 +1,4 @@
-"""The gate in front of a service: who asks, may he, and how often; before anything is read.
+"""The gate in front of a service: who asks, may they, and how often; before anything is read.
 
 ASGI middleware. It may not read a body, and it never raises: BentoML lets a request hang whose
 middleware does.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from dynaserve.serving.access.ring import Client, KeyRing
 from dynaserve.serving.models.imports import require
 from dynaserve.serving.refusals import failure, refusal
 from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.settings import ServiceSettings
 from dynaserve.serving.visit import visit_of
 from dynaserve.state import state_directory
 
@@ -30,46 +30,21 @@ logger = logging.getLogger(__name__)
 
 HEALTH = frozenset({"/livez", "/readyz", "/healthz", "/v2/health/live", "/v2/health/ready"})
 """Say yes or no, to anybody: what watches over a service has no key."""
+METRICS = "/metrics"
+"""For ``monitor`` keys, which open nothing else, and which alone open it."""
 CHALLENGE = {"www-authenticate": "Bearer"}
 
 
-@dataclass(frozen=True)
-class AccessSettings:
-    """What a gate is told.
+def key_file(settings: ServiceSettings) -> Path | None:
+    """Return the file of API keys; None where there is none, and this machine alone gets in."""
+    if settings.keys is not None:
+        return Path(settings.keys)
+    return default_path() if default_path().exists() else None
 
-    Attributes
-    ----------
-    keys : str or None
-        File of API keys. None is the one in the state directory; where there is none, only this
-        machine is answered.
-    requests_per_second, rows_per_day : float, int or None
-        Limits of keys that have none of their own; None is no limit.
-    state : str or None
-        Where is counted: ``redis://...``, or None for a file in the state directory.
-    open_paths : frozenset of str
-        Answered to anybody.
-    metrics_path : str
-        For ``monitor`` keys, which open nothing else, and which alone open it.
-    """
 
-    keys: str | None = None
-    requests_per_second: float | None = None
-    rows_per_day: int | None = None
-    state: str | None = None
-    open_paths: frozenset[str] = HEALTH
-    metrics_path: str = "/metrics"
-
-    @property
-    def has_limits(self) -> bool:
-        """Whether keys have limits that have none of their own."""
-        return (self.requests_per_second, self.rows_per_day) != (None, None)
-
-    @property
-    def key_file(self) -> Path | None:
-        """The file of API keys, if there is to be one."""
-        if self.keys is not None:
-            return Path(self.keys)
-        return default_path() if default_path().exists() else None
+def has_limits(settings: ServiceSettings) -> bool:
+    """Whether keys have limits that have none of their own."""
+    return (settings.requests_per_second, settings.rows_per_day) != (None, None)
 
 
 class Gate:
@@ -79,7 +54,8 @@ class Gate:
     ----------
     app : ASGI app
         What is behind it. It finds the client's id and ``spend`` in the request's visit.
-    settings : AccessSettings
+    settings : ServiceSettings
+        Where the keys are, the limits of those that have none of their own, and where is counted.
 
     Raises
     ------
@@ -87,14 +63,13 @@ class Gate:
         The keys or the store cannot be used, or there are limits and no keys to hold them for.
     """
 
-    def __init__(self, app: ASGIApp, settings: AccessSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:
         self.app = app
-        self.settings = settings
-        path = settings.key_file
+        path = key_file(settings)
         self.door: Door | None = None
         if path is not None:
             self.door = Door(settings, KeyRing(path))
-        elif settings.has_limits:
+        elif has_limits(settings):
             raise ValueError(
                 "requests_per_second and rows_per_day limit API keys, and there are none; make "
                 "some with 'dynaserve keys create NAME'"
@@ -113,7 +88,7 @@ class Gate:
 
     async def _refused(self, scope: Scope) -> ASGIApp | None:
         """Return what to answer to somebody who may not come in."""
-        if scope["path"] in self.settings.open_paths:
+        if scope["path"] in HEALTH:
             return None
         try:
             if self.door is None:
@@ -133,14 +108,14 @@ class Gate:
 class Door:
     """What a key opens."""
 
-    def __init__(self, settings: AccessSettings, ring: KeyRing) -> None:
+    def __init__(self, settings: ServiceSettings, ring: KeyRing) -> None:
         require("limits", extra="serve")
         from dynaserve.serving.access.ledger import Ledger  # noqa: PLC0415 - limits, if needed
         from dynaserve.serving.access.stores import open_store  # noqa: PLC0415
 
         self.settings = settings
         self.ring = ring
-        if settings.state is None and (settings.has_limits or ring.has_limits):
+        if settings.state is None and (has_limits(settings) or ring.has_limits):
             state_directory()  # one that cannot be made is better said now
         self.store = open_store(settings.state)
         self.ledger = Ledger(self.store.storage)
@@ -159,12 +134,12 @@ class Door:
         client = self.ring.client_of(presented)
         visit = visit_of(scope)
         visit.client = client.id
-        is_metrics = scope["path"] == self.settings.metrics_path
+        is_metrics = scope["path"] == METRICS
         if is_metrics != (client.role == "monitor"):
             raise ForbiddenError(
                 "the metrics are for monitor keys ('dynaserve keys create NAME --monitor')"
                 if is_metrics
-                else f"this key is for {self.settings.metrics_path} alone"
+                else f"this key is for {METRICS} alone"
             )
         if is_metrics:
             return

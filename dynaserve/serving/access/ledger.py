@@ -34,7 +34,7 @@ class Allowance(RateLimitItemPerSecond):
     """So much in so many seconds.
 
     Its counters do not have its amount in their names, as the library's have: who gets another
-    limit keeps what he has used.
+    limit keeps what they have used.
     """
 
     def key_for(self, *identifiers: bytes | str | float) -> str:

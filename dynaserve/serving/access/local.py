@@ -13,7 +13,22 @@ from typing import Any
 
 from dynaserve.serving.access.errors import ForbiddenError
 
-FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
+FORWARDED = frozenset(
+    {
+        *(b"forwarded", b"forwarded-for", b"via", b"x-forwarded", b"cdn-loop"),
+        *(b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip"),
+        *(b"x-original-host", b"x-original-uri", b"x-original-url", b"x-original-method"),
+        *(b"fastly-client-ip", b"fly-client-ip", b"x-azure-clientip", b"x-azure-socketip"),
+        *(b"proxy-client-ip", b"wl-proxy-client-ip", b"x-proxyuser-ip", b"x-scheme"),
+    }
+)
+FORWARDED_PREFIXES = (
+    b"x-forwarded-",
+    b"x-original-forwarded-",
+    b"x-envoy-",
+    b"x-appengine-",
+    b"cf-",
+)
 """What proxies add. A server believes some of it about who the client is, so it comes first."""
 
 NEEDS_KEYS = (
@@ -31,7 +46,7 @@ def require_local(scope: Mapping[str, Any]) -> None:
         Saying which, and what to do.
     """
     headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
-    if any(name in FORWARDED for name, _ in headers):
+    if any(name in FORWARDED or name.startswith(FORWARDED_PREFIXES) for name, _ in headers):
         raise ForbiddenError(f"without API keys nothing is answered through a proxy{NEEDS_KEYS}")
     here, there = scope.get("server"), scope.get("client")
     if here is None or there is None or not (is_here(here[0]) and is_loopback(there[0])):

@@ -1,7 +1,7 @@
 """The file of API keys: what is known of each, how it is read, and how it is changed.
 
-It holds digests, never a key. Whoever can write it can let himself in, so a file that others may
-write is refused. No error quotes the file: a wrong path may lead to somebody's secrets.
+It holds digests, never a key. Whoever can write it can let themselves in, so a file that others
+may write is refused. No error quotes the file: a wrong path may lead to somebody's secrets.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import stat
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -20,7 +21,7 @@ from typing import IO, Any, Literal
 import tomli_w
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from dynaserve.atomic import replace_file
+from dynaserve.atomic import create_file
 from dynaserve.serving.access.keys import ID
 from dynaserve.state import state_path
 
@@ -104,7 +105,7 @@ def read_records(path: Path) -> dict[str, KeyRecord]:
             document = tomllib.loads(file.read().decode())
         except UnicodeDecodeError:
             raise ValueError(f"{path}: is not UTF-8, so no file of API keys") from None
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # the latter of lists in lists in lists
             place = re.search(r"at line \d+, column \d+", str(error))
             raise ValueError(f"{path}: is not TOML{f' {place[0]}' if place else ''}") from None
     tables = document.get("keys")
@@ -156,7 +157,7 @@ def _require_trusted(path: Path, info: os.stat_result) -> None:
 
 
 def _require_trusted_directory(directory: Path) -> None:
-    """Refuse a directory in which somebody else could put a file of his in place of ours."""
+    """Refuse a directory in which somebody else could put a file of their own in place of ours."""
     info = directory.stat()
     others_write = info.st_mode & 0o022 and not info.st_mode & stat.S_ISVTX
     if others_write or info.st_uid not in (0, os.geteuid()):
@@ -170,8 +171,8 @@ def _require_trusted_directory(directory: Path) -> None:
 def changing(path: Path) -> Iterator[dict[str, KeyRecord]]:
     """Hand out the keys to be changed, and write them back; nobody else changes them meanwhile.
 
-    A file that is not there is made, with mode 0600. The lock is on the directory, for a file that
-    is replaced cannot be locked.
+    A file that is not there is made, with mode 0600; one that is there keeps its owner, its group
+    and who may read it. The lock is on the directory, for a file that is replaced cannot be locked.
 
     Raises
     ------
@@ -191,9 +192,32 @@ def changing(path: Path) -> Iterator[dict[str, KeyRecord]]:
             identity: record.model_dump(exclude_none=True) for identity, record in records.items()
         }
         content = HEAD + tomli_w.dumps({"keys": tables})
-        replace_file(path, content.encode(), mode=0o600)
+        _replace(path, content.encode())
     finally:
         os.close(lock)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put a new file in the place of the old one, for the same readers, from its first moment."""
+    staged = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    create_file(staged, content, mode=0o600)
+    try:
+        if path.exists():
+            _give_alike(staged, path.stat())
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _give_alike(path: Path, info: os.stat_result) -> None:
+    """Let read a file of ours who could read another, as far as this user may say so."""
+    shared = stat.S_IROTH
+    with suppress(OSError):
+        os.chown(path, -1, info.st_gid)
+        shared |= stat.S_IRGRP  # else it would be for another group
+    path.chmod(0o600 | info.st_mode & shared)
+    with suppress(OSError):
+        os.chown(path, info.st_uid, -1)
 
 
 def now() -> datetime:

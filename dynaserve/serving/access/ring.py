@@ -121,9 +121,11 @@ class KeyRing:
                 return
             # The stamp comes first: a file that changes in between is read once more.
             self._seen, self._entries = stamp, entries_of(read_records(self.path))
-        except (ValueError, OSError) as error:
+        except Exception as error:  # whatever it is: keys that may be revoked open nothing
             if self._entries is not None:
-                logger.error("nobody gets in: %s", error)
+                quotes_nothing = isinstance(error, (ValueError, OSError))
+                said = error if quotes_nothing else type(error).__name__
+                logger.error("nobody gets in: %s", said)
             self._entries = None
 
     def _stamp(self) -> tuple[int, ...] | None:

@@ -192,7 +192,9 @@ class SqliteStorage(Storage, SlidingWindowCounterSupport):
                     self._connection = opened(self.path)
                 self._connection.execute("BEGIN IMMEDIATE")
             except (sqlite3.Error, OSError) as error:
-                if "locked" not in str(error) or time.monotonic() >= last:
+                # Another error may name a path, which may be of anything.
+                is_held = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+                if not is_held or time.monotonic() >= last:
                     self._close()
                     raise
             else:

@@ -33,7 +33,7 @@ def open_store(state: str | None) -> Store:
     ----------
     state : str or None
         ``redis://[user:password@]host[:port][/db]``, ``rediss://`` for TLS, or ``unix://`` and a
-        path. None is a file in the state directory.
+        path, as the settings have checked. None is a file in the state directory.
 
     Raises
     ------
@@ -63,9 +63,7 @@ def redis_store(address: str) -> Store:
             retry=None,
         )
     except ValueError:
-        raise ValueError(
-            "state: needs redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH"
-        ) from None
+        raise ValueError("state: Redis' client cannot make out the address") from None
     storage = storage_from_string(
         "async+redis://",  # its address is the pool's
         wrap_exceptions=True,

@@ -81,10 +81,7 @@ async def within(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[
 
 def too_long(limits: Limits) -> TooLargeError:
     """Return what to say to a body of too many bytes."""
-    return TooLargeError(
-        f"the body is longer than {limits.max_bytes} bytes; send fewer rows (at most "
-        f"{limits.max_rows}), or shorter numbers"
-    )
+    return TooLargeError(f"the body is longer than {limits.max_bytes} bytes; {limits.advice}")
 
 
 async def unpacked(chunks: AsyncIterator[bytes], window_bits: int) -> AsyncIterator[bytes]:

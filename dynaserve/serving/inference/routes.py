@@ -22,7 +22,7 @@ from dynaserve.serving.inference.described import SERVER, Described
 from dynaserve.serving.inference.request import LENGTH_HEADER, read_request
 from dynaserve.serving.models import Model
 from dynaserve.serving.refusals import answered
-from dynaserve.serving.requests import Limits
+from dynaserve.serving.requests import Limits, off_loop_if_large
 from dynaserve.serving.settings import ServeSettings
 
 
@@ -73,7 +73,9 @@ class Endpoints:
         served = self.served
         body = await read_body(request, served.limits)
         length = request.headers.get(LENGTH_HEADER)
-        asked = read_request(body, length, served.model, served.limits)
+        asked = await off_loop_if_large(
+            body, lambda: read_request(body, length, served.model, served.limits)
+        )
         probabilities = await served.answer(asked.rows, request.scope)
         answer = write_answer(self.answered, asked, probabilities, self.labels)
         content, headers = await packed(answer.body, request.headers.get("accept-encoding", ""))

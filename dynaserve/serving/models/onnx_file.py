@@ -64,7 +64,8 @@ def _session(file: ModelFile) -> Any:
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # failures come as exceptions; the rest is noise
     # ONNX Runtime does not read what the other libraries do, and its idle threads would spin.
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
+    threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    options.intra_op_num_threads = int(threads) if threads.isdecimal() else 0
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # left alone, it would look for external weights in the working directory
     options.add_session_config_entry(

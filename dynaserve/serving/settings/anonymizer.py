@@ -73,7 +73,7 @@ class AnonymizationSettings(Settings):
             "anonymizer's own.",
         ),
     ] = None
-    max_rounds: Annotated[int, Field(ge=1, description="Of the loop.")] = 3
+    max_rounds: Annotated[int, Field(ge=1, description="Most rounds of the loop.")] = 3
     grades: Annotated[
         Literal["score", "generate"],
         Field(
@@ -93,7 +93,7 @@ class AnonymizationSettings(Settings):
             "replacement in all texts."
         ),
     ] = None
-    seed: Annotated[int, Field(description="Of a model's sampling.")] = 0
+    seed: Annotated[int, Field(description="Seed of a model's sampling.")] = 0
 
     @property
     def needs_model(self) -> bool:

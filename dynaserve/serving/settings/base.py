@@ -59,7 +59,9 @@ class Found:
 class Settings(BaseModel):
     """Settings of one service; a subclass with a ``TABLE`` names the one that its fields are in."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+    )
     TABLE: ClassVar[str] = ""
 
     @classmethod

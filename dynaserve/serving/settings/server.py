@@ -36,22 +36,26 @@ class AccessSettings(Settings):
     ] = None
     requests_per_second: Annotated[
         float | None,
-        Field(gt=0, description="Of one client, where its key does not say otherwise."),
+        Field(
+            gt=0,
+            description="Most requests a second of a client whose key has no limit of its own.",
+        ),
     ] = None
     rows_per_day: Annotated[
         int | None,
         Field(
             ge=1,
-            description="Rows, texts or conversations of one client, where its key does not say "
-            "otherwise.",
+            description="Most rows, texts or conversations a day of a client whose key has no "
+            "limit of its own.",
         ),
     ] = None
     state: Annotated[
         str | None,
         Field(
+            repr=False,  # it may hold a password
             description="Where the counts of clients are: redis://HOST:PORT/DB, which several "
             "machines can share. Without it: a file in the state directory, which the workers of "
-            "one machine share."
+            "one machine share.",
         ),
     ] = None
 

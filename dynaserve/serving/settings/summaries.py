@@ -33,7 +33,12 @@ class SummariesLimits(LimitSettings):
         ),
     ] = 20_000
     seconds: Annotated[
-        float, Field(gt=0, description="Until a request that is not answered gets 504.")
+        float,
+        Field(
+            gt=0,
+            description="Until a request that is not answered gets 504; what was begun of it is "
+            "finished first.",
+        ),
     ] = 300
 
 

@@ -13,16 +13,13 @@ import threading
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from dynaserve import _core
+from dynaserve.serving.access.errors import BudgetError
+from dynaserve.serving.refusals import FAILED, GONE
 from dynaserve.serving.requests import RefusedError
 from dynaserve.serving.visit import Visit
 
 REGISTRY = CollectorRegistry()
 """Ours alone, so that a second import of this module meets no metrics of the first."""
-
-BUDGET = "budget"
-"""The reason of a refusal because a client's rows of the day are used up."""
-FAILED = "failed"
-"""The reason where there was none but a mistake of ours."""
 
 REQUEST_SECONDS = (
     *(0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
@@ -59,7 +56,7 @@ ROWS_OF_CALL = Histogram(
 )
 REJECTED_REQUESTS = Counter(
     "dynaserve_rejected_requests",
-    "Requests that got no answer, by reason.",
+    "Requests that were refused or failed, by reason.",
     ["reason"],
     registry=REGISTRY,
 )
@@ -71,7 +68,8 @@ REJECTED_ROWS = Counter(
 )
 BUDGET_REFUSALS = Counter(
     "dynaserve_budget_refusals",
-    "Requests refused because the client's rows of the day are used up.",
+    "Requests refused because too few of the client's rows of the day are left; without those that "
+    "alone are larger than a day, which are too_large.",
     registry=REGISTRY,
 )
 REPEATED_ROWS = Counter(
@@ -118,7 +116,7 @@ def expect_reasons() -> None:
     kinds = [RefusedError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    for reason in (BUDGET, FAILED, *(kind.reason for kind in kinds)):
+    for reason in (FAILED, GONE, *(kind.reason for kind in kinds)):
         rejected_of(reason)
 
 
@@ -140,7 +138,7 @@ def count_end(visit: Visit, seconds: float) -> None:
         requests, rows = rejected_of(visit.refused)
         requests.inc()
         rows.inc(visit.rows)
-        if visit.refused == BUDGET:
+        if visit.refused == BudgetError.reason:
             BUDGET_REFUSALS.inc()
 
 

@@ -1,25 +1,17 @@
-"""How Prometheus gets the counts of all workers, from any of them or from the supervisor.
-
-Counters of dead workers stay in the sum, or it would fall. Their gauges do not: nothing is in
-flight there any more, and a worker that was killed could not say so.
-"""
+"""How Prometheus gets the counts of all workers, from any of them or from the supervisor."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Metric, start_http_server
+from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dynaserve.serving.telemetry.counts import REGISTRY
 from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, make_own_folder
+from dynaserve.serving.telemetry.workers import Workers
 
 
 def metrics(request: Request) -> Response:
@@ -47,7 +39,7 @@ def start_metrics(address: str | None) -> None:
     Raises
     ------
     ValueError
-        The address is none, or cannot be had.
+        The address cannot be had.
     """
     folder = make_own_folder()
     if address is not None:
@@ -55,10 +47,11 @@ def start_metrics(address: str | None) -> None:
 
 
 def serve_metrics(address: str, folder: str) -> int:
-    """Serve the counts in ``folder`` at ``HOST:PORT``, and return the port; 0 takes a free one."""
+    """Serve the counts in ``folder`` at ``HOST:PORT``, and return the port; 0 takes a free one.
+
+    That it is of this form, the settings have checked.
+    """
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ValueError("metrics: write HOST:PORT, such as 127.0.0.1:9090")
     try:
         server, _ = start_http_server(
             int(port), host.removeprefix("[").removesuffix("]"), registry_of(folder)
@@ -73,44 +66,3 @@ def registry_of(folder: str) -> CollectorRegistry:
     registry = CollectorRegistry()
     registry.register(Workers(folder))
     return registry
-
-
-class Workers(Collector):
-    """Adds up the files of all workers."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def collect(self) -> Iterable[Metric]:
-        """Return the sums, without the gauges of workers that are gone."""
-        self.bury()
-        # prometheus_client is typed, but not here.
-        found: Iterable[Metric] = MultiProcessCollector(None, self.folder).collect()  # type: ignore[no-untyped-call]
-        for metric in found:
-            if metric.type == "histogram":
-                metric.samples.sort(key=place)
-            yield metric
-
-    def bury(self) -> None:
-        """Remove the gauges of dead workers."""
-        for file in Path(self.folder).glob("gauge_live*_*.db"):
-            pid = int(file.stem.rpartition("_")[2])
-            if not is_alive(pid):
-                mark_process_dead(pid, self.folder)  # type: ignore[no-untyped-call]
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process, whoever's."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def place(sample: Sample) -> tuple[list[tuple[str, str]], str]:
-    """Return a key that orders a histogram's samples as the formats want: buckets, count, sum."""
-    labels = sorted(item for item in sample.labels.items() if item[0] != "le")
-    return labels, sample.name

@@ -29,7 +29,8 @@ QUOTES_NOTHING = (FailedError, RefusedError, SettingsError)
 WITHHELD = "its message is withheld"
 
 OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
-LOCK = threading.Lock()
+LOCK = threading.RLock()
+"""Whatever is collected as garbage while a line is written may have to say something."""
 
 
 def write_line(level: str, event: str, fields: dict[str, Any]) -> None:
@@ -40,7 +41,7 @@ def write_line(level: str, event: str, fields: dict[str, Any]) -> None:
         with LOCK:
             sys.stderr.write(text)
             sys.stderr.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # full, closed, in the middle of another line
         pass
 
 
@@ -86,11 +87,13 @@ class JsonHandler(logging.Handler):
     """Writes the records of any logger as lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
+        """Write one record; of one that cannot be written, where it comes from."""
         try:
             write_line(record.levelname.lower(), "log", fields_of(record))
-        except Exception:
-            self.handleError(record)
+        except Exception as error:  # the library would print the message and its arguments
+            place = f"{record.pathname}, line {record.lineno}"
+            message = f"a record could not be written ({place}): {named(error)}"
+            write_line("error", "log", {"logger": record.name, "message": encodable(message)})
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
@@ -156,6 +159,7 @@ def configure_logs(logs: str) -> None:
     logging.captureWarnings(True)
     sys.excepthook = uncaught
     threading.excepthook = lambda args: uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+    sys.unraisablehook = ignored
 
 
 def prints(handler: logging.Handler) -> bool:
@@ -173,3 +177,13 @@ def uncaught(
     if error is None or issubclass(kind, (KeyboardInterrupt, SystemExit)):
         return
     logging.getLogger("dynaserve").critical("uncaught exception", exc_info=(kind, error, trace))
+
+
+def ignored(args: sys.UnraisableHookArgs) -> None:
+    """Log an exception that had nobody to go to, such as one of a destructor.
+
+    Python would show the object that it comes from, and its message.
+    """
+    error = args.exc_value
+    trace = None if error is None else (args.exc_type, error, args.exc_traceback)
+    logging.getLogger("dynaserve").error("ignored exception", exc_info=trace)

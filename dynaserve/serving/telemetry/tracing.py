@@ -31,7 +31,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from dynaserve._version import __version__
 from dynaserve.serving.visit import UNKNOWN, Visit
 
-TRACE_HEADERS = (b"traceparent", b"tracestate")
+TRACE_HEADER = b"traceparent"
+"""Ids and one bit. `tracestate` is text of a client's own, and would go to the collector."""
 W3C = TraceContextTextMapPropagator()
 CLOSE_SECONDS = 3.0
 """How long the end of a worker may wait for a collector."""
@@ -111,7 +112,7 @@ def client_trace(headers: Iterable[tuple[bytes, bytes]]) -> Context:
     carrier = {
         name.decode("latin-1"): value.decode("latin-1")
         for name, value in headers
-        if name in TRACE_HEADERS
+        if name == TRACE_HEADER
     }
     # An empty context: nothing that runs around the end of a request is part of its trace.
     return W3C.extract(carrier, context=Context())

@@ -6,7 +6,6 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from dynaserve.serving.access import gate as module
-from dynaserve.serving.access.gate import AccessSettings, Gate
+from dynaserve.serving.access.gate import Gate
+from dynaserve.serving.access.gate import key_file as file_of
 from dynaserve.serving.access.records import default_path
 from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.settings import ServiceSettings
 from dynaserve.serving.visit import KEY, Visit
 from tests.serving.access.conftest import Clock, KeyFile, key_of
 
@@ -48,18 +49,18 @@ async def seen(scope: Any, receive: Any, send: Any, gate: Gate) -> None:
 
 
 @pytest.fixture
-def settings(key_file: KeyFile) -> AccessSettings:
+def settings(key_file: KeyFile) -> ServiceSettings:
     key_file.put(CLIENT, requests_per_second=0.3, rows_per_day=10)
     key_file.put(MONITOR, role="monitor")
     key_file.put(PLAIN)
-    return AccessSettings(keys=str(key_file.path))
+    return ServiceSettings(keys=str(key_file.path))
 
 
 Ask = Callable[..., httpx.Response]
 
 
 @pytest.fixture
-def ask(settings: AccessSettings) -> Ask:
+def ask(settings: ServiceSettings) -> Ask:
     """Ask the app behind one gate for all requests of a test."""
     return asking(Gate(app, settings))
 
@@ -154,7 +155,7 @@ def test_a_header_that_comes_twice_is_refused(ask: Ask) -> None:
 def test_health_is_open_to_anybody(ask: Ask, path: str) -> None:
     for client in (("127.0.0.1", 1), ("192.0.2.9", 1)):
         assert ask(path, client=client, method="GET").status_code == 200
-        bare = asking(Gate(app, AccessSettings()))
+        bare = asking(Gate(app, ServiceSettings()))
         assert bare(path, client=client, method="GET").status_code == 200
 
 
@@ -194,11 +195,11 @@ def test_rows_are_taken_when_they_are_counted(ask: Ask, clock: Clock) -> None:
 
 
 def test_the_services_own_limits_hold_for_keys_without_any(
-    settings: AccessSettings, clock: Clock
+    settings: ServiceSettings, clock: Clock
 ) -> None:
-    settings = replace(settings, requests_per_second=0.1, rows_per_day=4)
+    settings = settings.model_copy(update={"requests_per_second": 0.1, "rows_per_day": 4})
     ask = asking(Gate(app, settings))
-    assert ask("/predict?rows=5", key_of(PLAIN)).json() == {"reason": "budget"}
+    assert ask("/predict?rows=5", key_of(PLAIN)).json() == {"reason": "too_large"}
     assert ask("/predict", key_of(PLAIN)).status_code == 429
     clock.step(100)
     assert ask("/predict?rows=10", key_of(CLIENT)).status_code == 200
@@ -206,7 +207,7 @@ def test_the_services_own_limits_hold_for_keys_without_any(
 
 
 def test_limits_outlive_the_process_and_only_ids_are_kept(
-    settings: AccessSettings, state_directory: Path
+    settings: ServiceSettings, state_directory: Path
 ) -> None:
     assert asking(Gate(app, settings))("/predict?rows=10", key_of(CLIENT)).status_code == 200
     assert asking(Gate(app, settings))("/predict?rows=1", key_of(CLIENT)).status_code == 429
@@ -229,10 +230,10 @@ def test_keys_without_limits_need_no_state_directory(
     monkeypatch.setenv("DYNASERVE_STATE_DIR", str(blocked / "state"))
     keys = KeyFile(tmp_path / "few.toml")
     keys.put(PLAIN)
-    settings = AccessSettings(keys=str(keys.path))
+    settings = ServiceSettings(keys=str(keys.path))
     assert asking(Gate(app, settings))(key=key_of(PLAIN)).status_code == 200
     with pytest.raises(OSError, match="DYNASERVE_STATE_DIR"):
-        Gate(app, replace(settings, rows_per_day=5))
+        Gate(app, settings.model_copy(update={"rows_per_day": 5}))
     keys.put(CLIENT, rows_per_day=5)
     with pytest.raises(OSError, match="DYNASERVE_STATE_DIR"):
         Gate(app, settings)
@@ -277,7 +278,7 @@ def test_whatever_goes_wrong_is_an_answer_and_lets_nobody_in(
     assert "RuntimeError" in caplog.text
 
 
-def test_what_the_app_raises_is_its_own(settings: AccessSettings) -> None:
+def test_what_the_app_raises_is_its_own(settings: ServiceSettings) -> None:
     async def failing(*_: Any) -> None:
         raise RuntimeError("the app's")
 
@@ -286,7 +287,7 @@ def test_what_the_app_raises_is_its_own(settings: AccessSettings) -> None:
 
 
 def test_without_keys_this_machine_alone_is_answered() -> None:
-    ask = asking(Gate(app, AccessSettings()))
+    ask = asking(Gate(app, ServiceSettings()))
     assert ask("/metrics").json() == {"client": None}
     assert ask("/predict?rows=1000000").status_code == 200
     answer = ask(client=("192.0.2.9", 1))
@@ -298,10 +299,11 @@ def test_without_keys_this_machine_alone_is_answered() -> None:
 
 
 def test_keys_in_the_state_directory_are_asked_for_without_being_named() -> None:
-    bare = AccessSettings()
-    assert bare.key_file is None
+    bare = ServiceSettings()
+    assert file_of(bare) is None
     default_path().parent.mkdir(mode=0o700)
     KeyFile(default_path()).put(PLAIN)
+    assert file_of(bare) == default_path()
     ask = asking(Gate(app, bare))
     assert [ask().status_code, ask(key=key_of(PLAIN)).status_code] == [401, 200]
 
@@ -309,23 +311,23 @@ def test_keys_in_the_state_directory_are_asked_for_without_being_named() -> None
 def test_limits_without_keys_are_a_mistake() -> None:
     for limits in ({"requests_per_second": 1.0}, {"rows_per_day": 1}):
         with pytest.raises(ValueError, match="limit API keys, and there are none"):
-            Gate(app, AccessSettings(**limits))
+            Gate(app, ServiceSettings(**limits))
 
 
 def test_keys_or_a_store_that_cannot_be_used_are_said_at_the_start(
-    settings: AccessSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: ServiceSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FileNotFoundError, match="keys create"):
-        Gate(app, AccessSettings(keys=str(tmp_path / "none.toml")))
-    with pytest.raises(ValueError, match="redis://HOST:PORT"):
-        Gate(app, replace(settings, state="memory://"))
+        Gate(app, ServiceSettings(keys=str(tmp_path / "none.toml")))
+    with pytest.raises(ValueError, match="state: Redis' client"):
+        Gate(app, settings.model_copy(update={"state": "redis://[::1"}))
     monkeypatch.setitem(sys.modules, "limits", None)
     with pytest.raises(ValueError, match=r"dynaserve\[serve\]"):
         Gate(app, settings)
 
 
 @pytest.mark.parametrize("with_keys", [True, False])
-def test_nothing_speaks_websocket(settings: AccessSettings, with_keys: bool) -> None:
+def test_nothing_speaks_websocket(settings: ServiceSettings, with_keys: bool) -> None:
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -334,13 +336,13 @@ def test_nothing_speaks_websocket(settings: AccessSettings, with_keys: bool) -> 
     async def send(message: Any) -> None:
         sent.append(message["type"])
 
-    gate = Gate(app, settings if with_keys else AccessSettings())
+    gate = Gate(app, settings if with_keys else ServiceSettings())
     scope = {"type": "websocket", "path": "/livez", "headers": []}
     asyncio.run(gate(scope, receive, send))
     assert sent == ["websocket.close"]
 
 
-def test_the_store_is_closed_with_the_server(settings: AccessSettings) -> None:
+def test_the_store_is_closed_with_the_server(settings: ServiceSettings) -> None:
     gate = Gate(app, settings)
     assert asking(gate)(key=key_of(CLIENT)).status_code == 200
     assert gate.door is not None
@@ -348,4 +350,4 @@ def test_the_store_is_closed_with_the_server(settings: AccessSettings) -> None:
     assert storage._connection is not None
     asyncio.run(gate({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
     assert storage._connection is None
-    asyncio.run(Gate(app, AccessSettings())({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
+    asyncio.run(Gate(app, ServiceSettings())({"type": "lifespan"}, None, None))  # type: ignore[arg-type]

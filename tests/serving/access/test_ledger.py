@@ -160,7 +160,7 @@ def test_a_budget_that_was_used_up_comes_back_over_the_next_day(
 def test_more_rows_than_a_day_has_are_said_to_be(ledger: Ledger) -> None:
     with pytest.raises(OverBudgetError, match="101 rows at once are more than the 100") as error:
         spend(ledger, 101)
-    assert (error.value.status, error.value.reason) == (413, "budget")
+    assert (error.value.status, error.value.reason) == (413, "too_large")
     assert not isinstance(error.value, LaterError)
 
 

@@ -70,11 +70,23 @@ def test_another_machine_is_not_and_is_told_what_to_do(server: Any, client: Any)
 
 
 @pytest.mark.parametrize(
-    "header", ["x_forwarded_for", "x_forwarded_host", "x_real_ip", "forwarded", "via"]
+    "header",
+    [
+        *("x_forwarded_for", "x_forwarded_host", "x_forwarded_proto", "x_forwarded_port"),
+        *("x_forwarded_server", "x_forwarded_client_cert", "x_forwarded", "forwarded", "via"),
+        *("x_envoy_external_address", "x_envoy_expected_rq_timeout_ms", "x_real_ip"),
+        *("cf_connecting_ip", "cf_ray", "true_client_ip", "x_client_ip", "x_cluster_client_ip"),
+        *("fastly_client_ip", "x_original_forwarded_for", "x_appengine_user_ip", "cdn_loop"),
+    ],
 )
 def test_what_came_through_a_proxy_is_not_even_if_it_claims_to_be_here(header: str) -> None:
     with pytest.raises(ForbiddenError, match="through a proxy"):
         asked(**{header: "127.0.0.1"})
+
+
+@pytest.mark.parametrize("header", ["x_request_id", "x_api_key", "accept", "traceparent"])
+def test_what_clients_send_themselves_is_of_no_proxy(header: str) -> None:
+    asked(**{header: "127.0.0.1"})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -41,6 +42,60 @@ def test_the_file_is_its_users_alone_and_holds_no_secret(key_file: KeyFile) -> N
     assert stat.S_IMODE(key_file.path.stat().st_mode) == 0o600
     assert secret_of(ID) not in key_file.path.read_text()
     assert [each.name for each in key_file.path.parent.iterdir()] == ["api_keys.toml"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "after"),
+    [(0o600, 0o600), (0o640, 0o640), (0o644, 0o644), (0o400, 0o600), (0o755, 0o644)],
+)
+def test_a_change_keeps_who_may_read_it(key_file: KeyFile, mode: int, after: int) -> None:
+    key_file.put(ID)
+    key_file.path.chmod(mode)
+    key_file.put("b" * 12)
+    assert stat.S_IMODE(key_file.path.stat().st_mode) == after
+    assert len(read_records(key_file.path)) == 2
+    assert [each.name for each in key_file.path.parent.iterdir()] == ["api_keys.toml"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_a_change_keeps_whose_it_is(key_file: KeyFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    key_file.put(ID)
+    os.chown(key_file.path, 4711, 4712)
+    key_file.path.chmod(0o640)
+    key_file.path.parent.chmod(0o755)
+    os.chown(key_file.path.parent, 4711, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    key_file.put("b" * 12)
+    info = key_file.path.stat()
+    assert (info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode)) == (4711, 4712, 0o640)
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EINVAL])  # the latter in user namespaces
+def test_who_may_give_nothing_away_opens_it_to_no_other_group(
+    key_file: KeyFile, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    key_file.put(ID)
+    key_file.path.chmod(0o644)
+    monkeypatch.setattr(module.os, "chown", refuse)
+    key_file.put("b" * 12)
+    assert stat.S_IMODE(key_file.path.stat().st_mode) == 0o604
+
+
+def test_a_change_that_cannot_be_put_in_place_leaves_nothing_behind(
+    key_file: KeyFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    key_file.put(ID)
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OSError, match="cross-device"):
+        key_file.put("b" * 12)
+    assert [each.name for each in key_file.path.parent.iterdir()] == ["api_keys.toml"]
+    assert list(read_records(key_file.path)) == [ID]
 
 
 def test_state_and_validity_follow_the_dates() -> None:
@@ -161,6 +216,8 @@ def test_a_file_that_cannot_be_opened_says_why(
         (f'x = "{SECRET}\n'.encode(), "is not TOML at line 1, column"),
         (f"{SECRET} = 1\n".encode(), "is no file of API keys"),
         (b"", "is no file of API keys"),
+        (b"keys = " + b"[" * 100_000, "is not TOML"),
+        (b"keys = " + b"9" * 100_000, "is not TOML|is no file of API keys"),
         (b"keys = 3\n", "is no file of API keys"),
         (f"{TABLE}[more]\n".encode(), "is no file of API keys"),
         (f"[keys.{SECRET}]\n".encode(), "an id that is not 12 hexadecimal digits"),

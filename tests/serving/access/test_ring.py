@@ -131,7 +131,7 @@ def test_the_file_is_looked_at_once_a_second_and_read_only_if_it_changed(
     assert looked == [ring.path] * 3
 
 
-@pytest.mark.parametrize("damage", ["gone", "garbage", "writable", "directory"])
+@pytest.mark.parametrize("damage", ["gone", "garbage", "deep", "writable", "directory"])
 def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
     ring: KeyRing, key_file: KeyFile, ticks: Clock, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
@@ -142,6 +142,8 @@ def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
         key_file.path.unlink()
         if damage == "garbage":
             key_file.path.write_bytes(b"hush = hush")
+        elif damage == "deep":
+            key_file.path.write_bytes(b"hush = " + b"[" * 100_000)
         elif damage == "directory":
             key_file.path.mkdir()
     with caplog.at_level(logging.ERROR):
@@ -159,6 +161,25 @@ def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
     key_file.path.chmod(0o600)
     ticks.step(1)
     assert ring.client_of(key_of(ID)).id == ID
+
+
+def test_whatever_goes_wrong_while_it_is_read_lets_nobody_in(
+    ring: KeyRing,
+    key_file: KeyFile,
+    ticks: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: object) -> None:
+        raise RecursionError("hush")
+
+    monkeypatch.setattr(module, "read_records", fail)
+    key_file.put(ID, revoked=NOON)
+    ticks.step(1)
+    for _ in range(3):
+        with pytest.raises(LaterError):
+            ring.client_of(key_of(ID))
+    assert caplog.messages == ["nobody gets in: RecursionError"]
 
 
 def test_a_file_that_is_wrong_at_the_start_is_said_then(key_file: KeyFile) -> None:

@@ -220,6 +220,20 @@ def test_what_another_holds_for_long_is_an_error_and_then_goes_on(
     assert [take(store, 6), take(store, 1)] == [True, False]
 
 
+def test_an_error_that_only_names_a_locked_place_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "locked" / "limits.sqlite"
+    path.parent.mkdir()
+    path.touch(mode=0o644)
+    tried = []
+    opened = module.opened
+    monkeypatch.setattr(module, "opened", lambda path: tried.append(path) or opened(path))
+    with pytest.raises(StorageError, match=r"locked/limits\.sqlite is not a file of this user"):
+        take(SqliteStorage(uri_of(path), wrap_exceptions=True), 1)
+    assert tried == [path]
+
+
 def test_what_another_holds_for_a_moment_is_waited_for_while_others_go_on(
     store: SqliteStorage, held: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,9 @@ def test_a_redis_is_named_by_its_address(state: str, place: tuple[Any, ...]) -> 
     ],
 )
 def test_anything_else_is_refused_and_not_quoted(state: str) -> None:
-    with pytest.raises(ValueError, match="needs redis://HOST:PORT") as error:
+    with pytest.raises(
+        ValueError, match="state: Redis' client cannot make out the address"
+    ) as error:
         open_store(state)
     assert "hush" not in str(error.value)
 

@@ -13,6 +13,7 @@ import pytest
 from dynaserve import DynaNoise, _core
 from dynaserve.defenses.dynanoise.query_keys import QueryKeys
 from dynaserve.defenses.keys import NoiseKey
+from dynaserve.serving.access.errors import OverBudgetError
 from dynaserve.serving.requests import BusyError, LateError, RefusedError, TooLargeError
 from dynaserve.serving.telemetry import count_call, counts
 from dynaserve.serving.visit import Visit
@@ -79,6 +80,9 @@ def test_a_refusal_counts_by_reason_with_its_rows(grown: Grown) -> None:
     assert grown("dynaserve_rejected_requests_total", reason="too_large") == 2
     assert grown("dynaserve_rejected_rows_total", reason="too_large") == 5000
     assert grown("dynaserve_budget_refusals_total") == 0
+    end(status=413, refused=OverBudgetError.reason, rows=9)
+    assert grown("dynaserve_rejected_rows_total", reason="too_large") == 5009
+    assert grown("dynaserve_budget_refusals_total") == 0
     end(status=429, refused="budget", rows=7)
     assert grown("dynaserve_budget_refusals_total") == 1
     assert grown("dynaserve_rejected_rows_total", reason="budget") == 7
@@ -89,7 +93,7 @@ def test_known_reasons_start_at_zero() -> None:
         reason = "rare"
 
     counts.expect_reasons()
-    for reason in ("rare", "budget", "failed", RefusedError.reason, BusyError.reason):
+    for reason in ("rare", "budget", "failed", "gone", RefusedError.reason, BusyError.reason):
         sample = counts.REGISTRY.get_sample_value
         assert sample("dynaserve_rejected_requests_total", {"reason": reason}) is not None
     assert sample("dynaserve_rejected_rows_total", {"reason": LateError.reason}) is not None

@@ -163,12 +163,34 @@ def test_a_lost_task_does_not_show_its_exception(lines: Any) -> None:
     assert lines()[0]["message"] == "Task exception was never retrieved"
 
 
-def test_a_record_that_cannot_be_formatted_does_not_raise(
+def test_a_record_that_cannot_be_formatted_says_so_and_not_what(
     lines: Any, logger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logging, "raiseExceptions", False)
-    logger.warning("%d", "no number")
-    assert lines() == []
+    monkeypatch.setattr(logging, "raiseExceptions", True)
+    logger.warning("%d of 4711", "4712")
+    (line,) = lines()
+    assert (line["level"], line["event"], line["logger"]) == ("error", "log", "some.library")
+    assert re.fullmatch(
+        r"a record could not be written \(.*test_logs\.py, line \d+\): TypeError", line["message"]
+    )
+    assert "471" not in json.dumps({**line, "time": "", "message": ""})
+
+
+def test_a_line_within_a_line_is_written_or_dropped_and_never_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Collecting(io.StringIO):
+        def write(self, text: str) -> int:
+            if "inner" not in text:  # as a destructor that runs right now
+                logs.write_line("error", "inner", {})
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stderr", stream := Collecting())
+    logs.write_line("info", "outer", {})
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == [
+        "inner",
+        "outer",
+    ]
 
 
 # In a process of its own, set up as BentoML sets up a worker.
@@ -189,6 +211,12 @@ warnings.warn("watch out", stacklevel=1)
 thread = threading.Thread(target=lambda: int("4711x"))
 thread.start()
 thread.join()
+class Collected:
+    def __del__(self):
+        raise ValueError("4713")
+    def __repr__(self):
+        return "4714"
+Collected()
 raise ValueError("4712")
 """
 
@@ -213,10 +241,14 @@ def test_all_that_a_process_logs_becomes_json(tmp_path: Any) -> None:
         ("some.library", "error"),
         ("py.warnings", "warning"),
         ("dynaserve", "critical"),
+        ("dynaserve", "error"),
         ("dynaserve", "critical"),
     ]
     assert "watch out" in found[3]["message"]
-    assert found[4]["exception"] == found[5]["exception"] == "ValueError"
+    assert {line["exception"] for line in found[4:]} == {"ValueError"}
+    assert found[5]["message"] == "ignored exception"
+    assert "4713" not in done.stderr.replace('ValueError("4713")', "")
+    assert "4714" not in done.stderr
     assert "4711" not in found[4]["traceback"].replace('int("4711x")', "")
     assert "4712" not in done.stderr.replace('ValueError("4712")', "")
     assert (tmp_path / "log").read_text() == "service starts\n"
