@@ -29,6 +29,8 @@ LOOK_SECONDS = 0.02
 
 GRAVE = (Outcome.LOST, Outcome.HUNG, Outcome.REFUSED)
 """What may not become of a request when a server ends in good order."""
+UNANSWERED = (Outcome.LOST, Outcome.UNREAD, Outcome.NEVER_ACCEPTED, Outcome.LATE)
+"""What becomes of a request whose worker is killed."""
 
 
 def shutdown(console: Console, *, times: int, workers: int) -> dict[str, Any]:
@@ -85,11 +87,17 @@ def kill(console: Console, *, times: int) -> dict[str, Any]:
             f"answers after {recovery.answered:.1f} s; longest time without any answer "
             f"{pauses[-1]:.2f} s; {words(tally.outcomes)}"
         )
-    # Each client of the worker loses the one request that it waits for, never another's.
-    gone = (Outcome.LOST, Outcome.UNREAD, Outcome.NEVER_ACCEPTED, Outcome.LATE)
-    failed = total[Outcome.HUNG] + total[Outcome.REFUSED] + total[Outcome.NO_CONNECTION] > 0
-    failed = failed or sum(total[outcome] for outcome in gone) > CLIENTS * times
+    failed = is_bad_end(total, times)
     return {"outcomes": _named(total), "recoveries": recoveries, "pauses": pauses, "failed": failed}
+
+
+def is_bad_end(total: Counter[Outcome], times: int) -> bool:
+    """Whether so many workers that were killed have cost more than they may.
+
+    Each of their clients loses the one request that it waits for, and nobody another one.
+    """
+    worse = sum(total[each] for each in (Outcome.HUNG, Outcome.REFUSED, Outcome.NO_CONNECTION))
+    return worse > 0 or sum(total[each] for each in UNANSWERED) > CLIENTS * times
 
 
 class Recovery(NamedTuple):

@@ -26,11 +26,11 @@ def is_id(value: object) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Whether text holds no half of a character (a lone surrogate), which UTF-8 cannot hold.
+    r"""Whether text holds no half of a character (a lone surrogate), which UTF-8 cannot hold.
 
     Examples
     --------
-    >>> is_whole("é"), is_whole("\\ud800")
+    >>> is_whole("é"), is_whole("\ud800")
     (True, False)
     """
     return not any("\ud800" <= sign <= "\udfff" for sign in text)

@@ -111,6 +111,17 @@ def test_a_server_that_answers_what_it_has_read_loses_nothing(served: list[str])
     assert not found["failed"]
 
 
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_a_killed_worker_may_cost_each_client_one_request(outcome: Outcome) -> None:
+    free = {Outcome.ANSWERED}
+    one_each = {Outcome.LOST, Outcome.UNREAD, Outcome.NEVER_ACCEPTED, Outcome.LATE}
+    for count in (1, 16, 17):
+        allowed = outcome in free or (outcome in one_each and count <= 16)
+        assert load_faults.is_bad_end(Counter({outcome: count}), times=2) is not allowed
+    mixed = Counter({Outcome.LOST: 9, Outcome.LATE: 8, Outcome.ANSWERED: 900})
+    assert load_faults.is_bad_end(mixed, times=2)
+
+
 def test_a_server_that_does_not_end_is_an_error(
     served: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

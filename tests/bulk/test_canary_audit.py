@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -169,13 +170,47 @@ def test_a_later_run_goes_on_with_what_is_there(
 
     before = times()
     assert len(before) > 9
-    (work / "vectors" / "part-000002.parquet").unlink()  # as if the run had been killed
-    (work / "clusters-34-0" / "part-000001.parquet").unlink()
+    (clusters,) = (each.name for each in work.glob("clusters-34-0-*"))
+    made_again = {"vectors/part-000000002.parquet", f"{clusters}/part-000000001.parquet"}
+    for name in made_again:
+        (work / name).unlink()  # as if the run had been killed
     monkeypatch.setattr(canary_module, "fit", None)
     assert audit().exit_code == 0
     assert (tmp_path / "out" / "release.json").read_bytes() == release
-    made_again = {"vectors/part-000002.parquet", "clusters-34-0/part-000001.parquet"}
     assert {name for name, at in times().items() if before[name] != at} == made_again
+
+
+def test_clusters_are_of_the_vectors_that_are_there(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path
+) -> None:
+    assert audit().exit_code == 0
+    work = tmp_path / "out" / "_work"
+    (before,) = work.glob("model-*.npz")
+    shutil.rmtree(work / "vectors")
+    path = planted.path / "2.jsonl"
+    path.write_text(path.read_text().replace("the", "another"))
+    assert audit("--defense", "none").exit_code in {0, 1}
+    assert len(list(work.glob("model-34-0-*.npz"))) == 2
+    assert before.exists()
+
+
+@pytest.mark.parametrize("kind", ["open", "link"])
+def test_a_directory_to_work_in_that_is_not_ours_alone_is_refused(
+    audit: Callable[..., Result], tmp_path: Path, kind: str
+) -> None:
+    work = tmp_path / "out" / "_work"
+    work.parent.mkdir()
+    if kind == "open":
+        work.mkdir()
+        work.chmod(0o755)
+    else:
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        work.symlink_to(tmp_path / "elsewhere")
+    result = audit()
+    assert result.exit_code == 2
+    said = {"open": "or is open to others (mode 0755)", "link": "is no directory"}
+    assert said[kind] in result.stderr
+    assert not list(work.iterdir())
 
 
 def test_other_input_than_before_is_refused(
@@ -272,7 +307,7 @@ def test_input_that_changes_while_it_is_read_is_refused(
     monkeypatch.setattr(canary_module, "run", running)
     result = audit("--defense", "none")
     assert result.exit_code == 2
-    assert "has changed while it was read" in result.stderr
+    assert re.search("ha(s|ve) changed while (it was|they were) read", result.stderr)
     assert runs == ["vectors", "clusters"]
 
 

@@ -59,7 +59,7 @@ def test_a_scheduler_without_workers_is_said(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_time_out_that_is_not_pythons_own_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     import distributed
 
-    class Late(Exception):
+    class LateError(Exception):
         """As Dask's is up to Python 3.10."""
 
     class Client:
@@ -67,12 +67,12 @@ def test_a_time_out_that_is_not_pythons_own_is_one(monkeypatch: pytest.MonkeyPat
             pass
 
         def wait_for_workers(self, *_: Any, **__: Any) -> None:
-            raise Late
+            raise LateError
 
         def close(self) -> None:
-            raise Late
+            raise LateError
 
-    monkeypatch.setattr(distributed, "TimeoutError", Late)
+    monkeypatch.setattr(distributed, "TimeoutError", LateError)
     monkeypatch.setattr(distributed, "Client", Client)
     with (
         pytest.raises(StoppedError, match="the scheduler has no workers"),
@@ -86,19 +86,19 @@ def test_dask_counts_the_cores_where_nobody_says_how_many_workers(
 ) -> None:
     import distributed
 
-    class Started(Exception):
+    class StartedError(Exception):
         pass
 
     asked: list[Any] = []
 
     def cluster_of(**options: Any) -> None:
         asked.append(options["n_workers"])
-        raise Started
+        raise StartedError
 
     monkeypatch.setattr(distributed, "LocalCluster", cluster_of)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS
     for workers in (None, 3):
-        with pytest.raises(Started), connected(Place(workers)):
+        with pytest.raises(StartedError), connected(Place(workers)):
             pass
     assert asked == [None, 3]
 

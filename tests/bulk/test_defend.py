@@ -125,12 +125,17 @@ def test_a_defense_that_does_not_fit_is_told_before_the_run(tmp_path: Path, logi
     )
     shards = find_shards(logits.path)
     with pytest.raises(ValueError, match="5"):
-        Defending.by(saved(template, tmp_path), NAMES).require_possible(shards)
+        Defending.by(saved(template, tmp_path), NAMES).for_input(shards)
     with pytest.raises(ValueError, match="'output'"):
-        Defending.by(saved(template, tmp_path), Columns("id", "output", None)).require_possible(
-            shards
-        )
-    keyed(tmp_path).require_possible(shards)
+        Defending.by(saved(template, tmp_path), Columns("id", "output", None)).for_input(shards)
+    job = keyed(tmp_path).for_input(shards)
+    assert dict(job.types)["query"] == "list of double"
+    assert hash(pickle.loads(pickle.dumps(job))) == hash(job)
+
+
+def test_keyed_noise_without_a_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="keyed noise is for one version of a model"):
+        Defending.by(saved(DynaNoise.keyed(SECRET), tmp_path), NAMES)
 
 
 def test_a_defense_that_needs_more_than_logits_is_refused() -> None:

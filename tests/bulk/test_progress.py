@@ -75,10 +75,14 @@ def test_a_log_gets_a_line_now_and_then_and_the_last_one(
 def test_a_log_gets_the_last_line_of_a_run_that_fails_too(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(ValueError, match="stopped"), watching() as watch:
-        watch.goes_on(BEGUN)
-        watch.goes_on(LATER)
-        raise ValueError("stopped")
+    def fail() -> None:
+        with watching() as watch:
+            watch.goes_on(BEGUN)
+            watch.goes_on(LATER)
+            raise ValueError("stopped")
+
+    with pytest.raises(ValueError, match="stopped"):
+        fail()
     assert json.loads(capsys.readouterr().err.splitlines()[-1])["done"] == 5000
 
 

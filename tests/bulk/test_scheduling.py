@@ -90,8 +90,6 @@ def test_a_call_that_is_cancelled_has_lost_its_scheduler(client: Any) -> None:
 def test_what_dies_beside_a_deadly_call_is_made_again_alone(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import distributed
-
     watched, original = Watched(client), scheduling._result
 
     def result(future: Any) -> Any:
@@ -108,9 +106,6 @@ def test_what_dies_beside_a_deadly_call_is_made_again_alone(
     crew = Crew(watched, lambda _: None)
     found = dict(crew.results("double", ((n, (double, n)) for n in range(8))))
     assert found == {n: 2 * n for n in range(8)} | {1: Killed()}
-    killed = distributed.KilledWorker("x", None, 4)
-    monkeypatch.undo()
-    assert list(crew.results("fail", [(5, (fail, killed))])) == [(5, Killed())]
 
 
 @pytest.mark.parametrize(

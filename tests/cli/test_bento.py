@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -121,6 +122,26 @@ def test_an_option_that_would_replace_ours_is_refused(run, builds, images, optio
     assert result.exit_code == 2
     assert "not an option that can be given here" in result.stderr
     assert (builds, images) == ([], [])
+
+
+@pytest.mark.parametrize("given", [["x", "x=1"], ["x=1", "x"]])
+def test_an_option_is_a_flag_or_has_values(run, builds, images, given):
+    options = [each for text in given for each in ("--opt", text)]
+    result = run("bento", "containerize", "classifier", *options)
+    assert result.exit_code == 2
+    assert "x is given with a value and without one" in result.stderr
+    assert (builds, images) == ([], [])
+    again = run("bento", "containerize", "classifier", "--opt", "y", "--opt", "y", "--opt", "z=1")
+    assert again.exit_code == 0, again.output
+    assert images[0][-1] == {"y": True, "z": ("1",)}
+
+
+def test_what_builders_say_is_shown_only_while_they_build(run, builds):
+    logger = logging.getLogger("bentoml")
+    before = logger.level, list(logger.handlers)
+    assert run("bento", "build", "classifier").exit_code == 0
+    assert len(builds) == 1
+    assert (logger.level, logger.handlers) == before
 
 
 @pytest.mark.parametrize("option", ["--model", "--defense"])

@@ -69,6 +69,14 @@ def test_the_pod_may_write_to_the_state_and_to_tmp_alone(documents: list[Any]) -
     assert writable == {"/tmp", STATE}
 
 
+def test_a_pod_that_ends_waits_until_nothing_is_sent_to_it(documents: list[Any]) -> None:
+    pod = of_kind(documents, "Deployment")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    command, seconds = container["lifecycle"]["preStop"]["exec"]["command"]
+    assert (command, seconds) == ("sleep", "5")
+    assert pod["terminationGracePeriodSeconds"] >= 30
+
+
 def test_names_that_refer_to_each_other_agree(documents: list[Any]) -> None:
     deployment = of_kind(documents, "Deployment")
     template = deployment["spec"]["template"]

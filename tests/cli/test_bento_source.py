@@ -96,6 +96,15 @@ def test_a_defense_is_baked_in_and_leaves_no_key_on_the_machine(
     assert "DYNASERVE_NOISE_KEY" not in os.environ
 
 
+@pytest.mark.parametrize("given", ["", "ab" * 32])
+def test_the_noise_key_in_the_environment_stays_what_it_was(
+    model: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNASERVE_NOISE_KEY", given)
+    Recipe("classifier", model=model).bake()
+    assert os.environ["DYNASERVE_NOISE_KEY"] == given
+
+
 def test_a_model_and_a_defense_that_do_not_fit_are_refused(model: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     defense = tmp_path / "of-five-classes.toml"

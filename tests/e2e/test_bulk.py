@@ -140,7 +140,7 @@ def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
     output = tmp_path / "out"
     run = ("anonymize", source, output, "--workers", 2, "--unit-bytes", 2048)
     moments = random.Random(seed := random.SystemRandom().getrandbits(32))
-    print(f"moments of seed {seed}")  # noqa: T201 - to have them again
+    print(f"moments of seed {seed}")
     for least in (0, moments.randint(1, 20)):
         process = start(*run)
         assert eventually((output / "_ledger.json").exists, process)

@@ -1,0 +1,66 @@
+"""What docs/scaling.md shows has to be right as it is: people copy it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from dynaserve.cli import app
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
+LABEL = {"dask.org/cluster-name": "bulk"}
+
+
+@pytest.fixture(scope="module")
+def manifest() -> dict[str, Any]:
+    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    documents = list(yaml.safe_load_all(block))
+    assert all(each["apiVersion"] and each["metadata"]["name"] for each in documents)
+    return {each["kind"]: each["spec"] for each in documents}
+
+
+def test_nobody_but_the_pods_of_the_run_and_the_operator_reaches_them(
+    manifest: dict[str, Any],
+) -> None:
+    policy = manifest["NetworkPolicy"]
+    assert policy["podSelector"] == {"matchLabels": LABEL}
+    assert policy["policyTypes"] == ["Ingress"]
+    pods, command, operator = policy["ingress"]
+    assert pods == {"from": [{"podSelector": {"matchLabels": LABEL}}]}
+    labels = manifest["Job"]["template"]["metadata"]["labels"]
+    assert command == {"from": [{"podSelector": {"matchLabels": labels}}]}
+    (namespace,) = operator["from"]
+    assert namespace["namespaceSelector"]["matchLabels"] == {
+        "kubernetes.io/metadata.name": "dask-operator"
+    }
+    assert manifest["DaskCluster"]["scheduler"]["service"]["selector"].items() >= LABEL.items()
+
+
+def test_all_pods_see_the_same_files_and_workers_have_the_key(manifest: dict[str, Any]) -> None:
+    worker = manifest["DaskCluster"]["worker"]["spec"]
+    job = manifest["Job"]["template"]["spec"]
+    for pod in (worker, job):
+        (container,) = pod["containers"]
+        assert container["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
+        (key,) = container["env"]
+        assert key["name"] == "DYNASERVE_NOISE_KEY"
+        assert key["valueFrom"] == {"secretKeyRef": {"name": "dynaserve", "key": "noise-key"}}
+    assert worker["volumes"] == job["volumes"]
+
+
+def test_the_command_is_one_that_there_is(manifest: dict[str, Any]) -> None:
+    (container,) = manifest["Job"]["template"]["spec"]["containers"]
+    name, *arguments = container["args"]
+    command: Any = typer.main.get_command(app)
+    while arguments[0] in getattr(command, "commands", {}):
+        command = command.commands[arguments.pop(0)]
+    with command.make_context("defend", list(arguments)) as context:
+        told = context.params
+    assert (name, command.name) == ("dynaserve", "defend")
+    assert told["scheduler"] == "tcp://bulk-scheduler:8786"
+    assert told["model_version"]
