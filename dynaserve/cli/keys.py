@@ -40,12 +40,12 @@ def create(
     requests_per_second: Annotated[
         float | None,
         typer.Option(
-            help="Most requests a second, over ten seconds. [what the service says for all]",
+            help="Most requests a second, over ten seconds. Without it: what the service says.",
         ),
     ] = None,
     rows_per_day: Annotated[
         int | None,
-        typer.Option(min=1, help="Most rows a day. [what the service says for all]"),
+        typer.Option(min=1, max=10**12, help="Most rows a day. Without it: what the service says."),
     ] = None,
     monitor: Annotated[
         bool, typer.Option("--monitor", help="It opens /metrics, and nothing else.")
@@ -184,9 +184,9 @@ def _moment(text: str | None) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment.replace(tzinfo=moment.tzinfo or timezone.utc).astimezone(timezone.utc)
+    except (ValueError, OverflowError):  # one at the end of time may be past it in UTC
         raise UsageError(f"--expires {text}: needs a date such as 2030-12-31") from None
-    moment = moment.replace(tzinfo=moment.tzinfo or timezone.utc).astimezone(timezone.utc)
     if moment <= datetime.now(timezone.utc):
         raise UsageError(f"--expires {text}: is over")
     return moment

@@ -6,6 +6,7 @@ another form, and leave the time that a body takes without one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from http import HTTPStatus
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dynaserve.serving.refusals import refusal
 from dynaserve.serving.requests import LateError, LaterError, RefusedError
+from dynaserve.serving.visit import visit_of
 
 COME_BACK_SECONDS = 1
 BODY_HEADERS = (b"content-length", b"transfer-encoding")
@@ -32,13 +34,56 @@ class SlowError(RefusedError):
     reason = "slow"
 
 
+class Place:
+    """What one request takes of the room there is: first on its way, then among those answered."""
+
+    def __init__(self, bounded: Bounded, client: str | None) -> None:
+        self.bounded, self.client = bounded, client
+        self.whole = self.taken = False
+
+    def take(self, *, whole: bool) -> None:
+        """Take a place, having left the one before.
+
+        Raises
+        ------
+        OverloadedError
+            There is none.
+        """
+        self.leave()
+        self.whole, most = whole, self.bounded.max_concurrent
+        there = self.bounded.pending if whole else self.bounded.arriving[self.client]
+        if there >= most:
+            what = "is answering" if whole else "is receiving of this client"
+            raise OverloadedError(
+                f"the server {what} {most} requests, the most it takes; come back later",
+                COME_BACK_SECONDS,
+            )
+        self.taken = True
+        self._count(1)
+
+    def leave(self) -> None:
+        """Make room."""
+        if self.taken:
+            self.taken = False
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        if self.whole:
+            self.bounded.pending += change
+        else:
+            self.bounded.arriving[self.client] += change
+            if not self.bounded.arriving[self.client]:
+                del self.bounded.arriving[self.client]
+
+
 class Bounded:
     """ASGI middleware.
 
     Parameters
     ----------
     max_concurrent : int
-        Requests at a time.
+        Requests at a time that have come whole. As many of one client may be on their way: its
+        slow ones take no place from others.
     seconds : float
         That a request may take.
     body_seconds : float
@@ -61,41 +106,41 @@ class Bounded:
         self.seconds, self.body_seconds = seconds, min(body_seconds, seconds)
         self.exempt = frozenset(exempt)
         self.pending = 0
+        self.arriving: Counter[str | None] = Counter()
+        """Requests on their way, by client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless there are too many, and end it when its time is over."""
         if scope["type"] != "http" or scope["path"] in self.exempt:
             await self.app(scope, receive, send)
-        elif self.pending >= self.max_concurrent:
-            error = OverloadedError(
-                f"the server is answering {self.max_concurrent} requests, the most it takes; "
-                "come back later",
-                COME_BACK_SECONDS,
-            )
+            return
+        client = visit_of(scope).client
+        # What brings no body has come whole.
+        whole = not any(name in BODY_HEADERS for name, _ in scope["headers"])
+        place = Place(self, client)
+        try:
+            place.take(whole=whole)
+        except OverloadedError as error:
             await refusal(scope, error)(scope, receive, send)
-        else:
-            self.pending += 1
-            try:
-                await self.in_time(scope, receive, send)
-            finally:
-                self.pending -= 1
+            return
+        try:
+            await self.in_time(scope, receive, send, place)
+        finally:
+            place.leave()
 
-    async def in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def in_time(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
         """Pass a request on for as long as it may take."""
         now = anyio.current_time()
-        # What brings no body has come whole.
-        arrived = not any(name in BODY_HEADERS for name, _ in scope["headers"])
         started = False
         time_left = anyio.CancelScope(
-            deadline=now + (self.seconds if arrived else self.body_seconds)
+            deadline=now + (self.seconds if place.whole else self.body_seconds)
         )
 
         async def received() -> Message:
-            nonlocal arrived
             message = await receive()
-            if not arrived and not message.get("more_body"):
-                arrived = True
+            if not place.whole and not message.get("more_body"):
                 time_left.deadline = now + self.seconds
+                place.take(whole=True)  # or raise, to whoever reads the body
             return message
 
         async def sent(message: Message) -> None:
@@ -106,10 +151,10 @@ class Bounded:
         with time_left:
             await self.app(scope, received, sent)
         if time_left.cancelled_caught and not started:
-            await refusal(scope, self.over(arrived=arrived))(scope, receive, send)
+            await refusal(scope, self.over(whole=place.whole))(scope, receive, send)
 
-    def over(self, *, arrived: bool) -> RefusedError:
+    def over(self, *, whole: bool) -> RefusedError:
         """Return what to say when the time is over."""
-        if arrived:
+        if whole:
             return LateError(f"not done in {self.seconds:g} seconds; send less at once")
         return SlowError(f"the body did not come in {self.body_seconds:g} seconds; send it again")

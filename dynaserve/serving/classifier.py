@@ -110,7 +110,7 @@ class ClassifierService(SupervisedService):
     async def __is_ready__(self) -> bool:
         """Say whether a made-up row gets its answer now; BentoML hangs if this raises.
 
-        Whoever asks meanwhile waits for the same row: anybody may ask, and each would cost a call.
+        Whoever asks meanwhile waits for the same row.
         """
         if self.probing is None or self.probing.done():
             self.probing = asyncio.ensure_future(self.batches(self.probe))

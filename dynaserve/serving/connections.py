@@ -1,8 +1,9 @@
 """Connections that no client may hold open by being slow.
 
 uvicorn waits for the head of a request, and for its answer to be read, as long as its client likes,
-so that a few slow clients could take every file descriptor (a "slow loris"). Here a client has
-seconds for either; of the body, the time limit of requests takes care (``bounded``).
+so that a few slow clients could take every file descriptor (a "slow loris"), and keeps all of a
+head that grows. Here a client has seconds for either, and 64 KiB for a head; of the body, the
+limits of requests take care (``bounded``).
 
 BentoML leaves the choice of the protocol to uvicorn, which looks it up by name: `install` puts this
 one there. Nothing here may look at a request.
@@ -19,11 +20,22 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 HEAD_SECONDS = 10.0
 READ_SECONDS = 30.0
 """In which a client has to take some of what waits for it."""
+MAX_FRAME = 64 * 2**10
+"""Bytes of a request that are not its body: its head, the lengths of its chunks, its trailers."""
+CHUNK_FRAME = 8
+"""More than the bytes around a chunk of one byte: what a byte of a body excuses."""
+MAX_PIPELINED = 16
+"""Requests that wait on one connection for the one before to be answered."""
 
 
 class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chosen at run time
-    """uvicorn's protocol, with limits to how long a client may take to ask and to read."""
+    """uvicorn's protocol, with limits to how long a client may take, and to what it may send.
 
+    Trailers are dropped: uvicorn would take them for headers, after these were judged.
+    """
+
+    _in_head = True
+    _frame = 0
     _head_ends: asyncio.TimerHandle | None = None
     _reading_ends: asyncio.TimerHandle | None = None
 
@@ -34,11 +46,34 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
 
     def data_received(self, data: bytes) -> None:
         """Wait on, or no longer if the head of a request is whole."""
+        self._frame += len(data)
         super().data_received(data)
-        if self.is_busy():
+        if self._frame > MAX_FRAME or len(getattr(self, "pipeline", ())) > MAX_PIPELINED:
+            self.transport.abort()
+        elif self.is_busy():
             self._wait_no_more()
         elif self._head_ends is None and not self.transport.is_closing():
             self._wait()
+
+    def on_message_begin(self) -> None:
+        """Begin to count."""
+        self._in_head, self._frame = True, 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, and no trailer."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Take what follows for the body."""
+        self._in_head, self._frame = False, 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Count what belongs to a body out."""
+        self._frame = max(0, self._frame - CHUNK_FRAME * len(body))
+        super().on_body(body)
 
     def pause_writing(self) -> None:
         """Wait for the client to read: there is as much for it as is kept for one."""

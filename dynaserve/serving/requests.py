@@ -101,6 +101,8 @@ class Unread:
     media_type: str
     declared: int = 0
     """Bytes that its sender says it has; 0 if it does not say."""
+    coding: str = ""
+    """How its sender says it is packed."""
     scope: MutableMapping[str, Any] = field(default_factory=dict, repr=False)
     """Of the request, in which its visit is."""
 
@@ -108,7 +110,9 @@ class Unread:
     def of(cls, request: Request) -> Self:
         """Return the body of a request, unread."""
         media_type = request.headers.get("content-type", "application/json")
-        return cls(request.stream(), media_type, declared(request.headers), request.scope)
+        coding = request.headers.get("content-encoding", "").strip().lower()
+        sent = declared(request.headers)
+        return cls(request.stream(), media_type, sent, coding, request.scope)
 
 
 def declared(headers: Mapping[str, str]) -> int:
@@ -201,6 +205,8 @@ async def read_body(request: Unread, max_bytes: int, advice: str) -> bytearray:
         raise TooLargeError(too_large)
     if request.media_type.split(";")[0].strip().lower() != "application/json":
         raise MediaTypeError("send JSON, with the header 'content-type: application/json'")
+    if request.coding not in ("", "identity"):
+        raise MediaTypeError("send the body as it is, not packed")
     body = bytearray()
     async for chunk in request.chunks:
         body += chunk

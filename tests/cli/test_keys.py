@@ -138,3 +138,22 @@ def test_an_id_that_is_taken_is_not_given_again(run, monkeypatch):
     run("keys", "create", "one")
     run("keys", "create", "other")
     assert [key["id"] for key in listed(run)] == ["a" * 12, "b" * 12]
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00+10:00"])
+def test_the_ends_of_time_are_no_dates(run, moment):
+    result = run("keys", "create", "x", "--expires", moment)
+    assert result.exit_code == 2
+    assert "needs a date such as" in result.stderr
+
+
+def test_a_key_in_place_of_its_file_is_not_repeated(run):
+    result = run("keys", "list", "--file", "dyn_4711")
+    assert result.exit_code == 2
+    assert "an API key stands where" in result.stderr
+    assert "4711" not in result.stderr
+
+
+@pytest.mark.parametrize("rate", ["1e-20", "1e308", "0"])
+def test_a_rate_that_cannot_be_counted_is_refused(run, rate):
+    assert run("keys", "create", "x", "--requests-per-second", rate).exit_code == 2

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from dynaserve.serving.bounded import Bounded
-from dynaserve.serving.visit import visit_of
+from dynaserve.serving.refusals import refusal
+from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.visit import KEY, Visit, visit_of
 
 POST = {"type": "http", "path": "/", "headers": [(b"content-length", b"5")]}
 GET: dict[str, Any] = {"type": "http", "path": "/", "headers": []}
@@ -104,8 +106,14 @@ def test_more_requests_than_may_be_are_503_and_those_before_go_on() -> None:
     go: list[asyncio.Event] = []
 
     async def held(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await receive()
+        except RefusedError as error:
+            await refusal(scope, error)(scope, receive, send)
+            return
         await go[0].wait()
-        await read_then_answer(scope, receive, send)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'"done"'})
 
     async def send() -> tuple[Any, list[Any], Any]:
         go.append(asyncio.Event())
@@ -150,9 +158,29 @@ def test_health_is_told_however_much_there_is_to_do() -> None:
     app = Bounded(
         read_then_answer, max_concurrent=1, seconds=30, body_seconds=30, exempt={"/livez"}
     )
-    app.pending = 1
+    app.pending = 1  # by somebody
     assert asyncio.run(Client(GET | {"path": "/livez"}).ask(app))[0] == 200
     assert asyncio.run(Client(GET | {"path": "/predict"}).ask(app))[0] == 503
+
+
+def test_the_slow_requests_of_one_client_take_no_place_from_others() -> None:
+    async def send() -> tuple[Any, Any]:
+        app = limited(read_then_answer, max_concurrent=2)
+        slow = [Client(POST | {KEY: Visit("1", client="slow")}) for _ in range(2)]
+        held = [asyncio.create_task(app(each.scope, each.receive, each.send)) for each in slow]
+        await asyncio.sleep(0)
+        more = await Client(POST | {KEY: Visit("2", client="slow")}, WHOLE).ask(app)
+        other = await Client(POST | {KEY: Visit("3", client="other")}, WHOLE).ask(app)
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+        assert not app.arriving
+        return more, other
+
+    more, other = asyncio.run(send())
+    assert more[0] == 503
+    assert "is receiving of this client 2 requests, the most it takes" in more[1]["error"]
+    assert other == (200, "done")
 
 
 def test_what_is_no_request_has_no_limits() -> None:

@@ -24,11 +24,18 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+async def reading(scope: Any, receive: Any, send: Any) -> None:
+    while (await receive()).get("more_body"):
+        pass
+    await app(scope, receive, send)
+
+
 @asynccontextmanager
-async def serving() -> AsyncIterator[int]:
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="critical", lifespan="off", timeout_keep_alive=60)
+async def serving(served: Any = app) -> AsyncIterator[int]:
+    config = uvicorn.Config(
+        served, port=0, log_level="critical", lifespan="off", timeout_keep_alive=60
     )
+    server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
@@ -56,9 +63,9 @@ async def exchange(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
         writer.close()
 
 
-def run(*parts: bytes, pause: float = 0.0) -> bytes:
+def run(*parts: bytes, pause: float = 0.0, served: Any = app) -> bytes:
     async def ask() -> bytes:
-        async with serving() as port:
+        async with serving(served) as port:
             return await exchange(port, *parts, pause=pause)
 
     return asyncio.run(ask())
@@ -109,3 +116,66 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(
             writer.close()
 
     asyncio.run(ask())
+
+
+def cut_off(*parts: bytes) -> bool:
+    """Whether the server closes a connection before it has answered what comes on it."""
+
+    async def ask() -> bytes:
+        async with serving() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            got = b""
+            try:
+                for part in parts:
+                    writer.write(part)
+                    await writer.drain()
+                    await asyncio.sleep(0)
+                got = await asyncio.wait_for(reader.read(), 20)
+            except ConnectionError:
+                pass
+            writer.close()
+            return got
+
+    return asyncio.run(ask()) == b""
+
+
+LINES = b"a: b\r\n" * 20_000
+CHUNKED = HEAD.replace(b"GET", b"POST") + b"transfer-encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (HEAD, *[LINES] * 5),
+        (HEAD + b"a: ", *[b"x" * 100_000] * 5),
+        (b"GET /", *[b"x" * 100_000] * 5),
+        (
+            HEAD.replace(b"GET /", b"POST /slow"),
+            b"transfer-encoding: chunked\r\n\r\n0\r\n",
+            *[LINES] * 5,
+        ),
+        (HEAD.replace(b"GET /", b"GET /slow") + b"\r\n", (HEAD + b"\r\n") * 100),
+    ],
+    ids=["headers", "one header", "path", "trailers", "pipelined"],
+)
+def test_more_than_a_request_needs_is_cut_off_unanswered(parts: tuple[bytes, ...]) -> None:
+    assert cut_off(*parts)
+
+
+def test_a_body_of_the_smallest_chunks_is_no_more_than_a_request_needs() -> None:
+    chunks = b"1\r\nx\r\n" * 50_000
+    request = CHUNKED + b"connection: close\r\n\r\n" + chunks + b"0\r\n\r\n"
+    assert run(request, served=reading).endswith(b"ok")
+
+
+def test_trailers_are_no_headers() -> None:
+    seen: list[Any] = []
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        await reading(scope, receive, send)
+        seen.extend(scope["headers"])
+
+    request = CHUNKED + b"connection: close\r\n\r\n1\r\nx\r\n0\r\nx-api-key: mine\r\n\r\n"
+    assert run(request, served=noting).endswith(b"ok")
+    assert (b"host", b"x") in seen
+    assert b"x-api-key" not in dict(seen)

@@ -14,7 +14,8 @@ ID_BYTES = 6
 SECRET_BYTES = 32
 
 ID = re.compile(r"[0-9a-f]{12}")
-KEY = re.compile(r"dyn_([0-9a-f]{12})_([0-9a-f]{64})")
+PREFIX = "dyn_"
+KEY = re.compile(PREFIX + r"([0-9a-f]{12})_([0-9a-f]{64})")
 
 
 def new_id() -> str:
@@ -29,7 +30,7 @@ def new_secret() -> str:
 
 def key_of(identity: str, secret: str) -> str:
     """Return what a client sends."""
-    return f"dyn_{identity}_{secret}"
+    return f"{PREFIX}{identity}_{secret}"
 
 
 def parts_of(presented: str) -> tuple[str, str]:

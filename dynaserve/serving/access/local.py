@@ -20,12 +20,18 @@ FORWARDED = frozenset(
         *(b"x-original-host", b"x-original-uri", b"x-original-url", b"x-original-method"),
         *(b"fastly-client-ip", b"fly-client-ip", b"x-azure-clientip", b"x-azure-socketip"),
         *(b"proxy-client-ip", b"wl-proxy-client-ip", b"x-proxyuser-ip", b"x-scheme"),
+        *(b"client-ip", b"x-forward-for", b"x-host"),
     }
 )
 FORWARDED_PREFIXES = (
     b"x-forwarded-",
     b"x-original-forwarded-",
     b"x-envoy-",
+    b"x-amz",
+    b"x-cloud-trace-",
+    b"x-varnish",
+    b"x-vercel-",
+    b"tailscale-",
     b"x-appengine-",
     b"cf-",
 )

@@ -22,7 +22,7 @@ import tomli_w
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from dynaserve.atomic import create_file
-from dynaserve.serving.access.keys import ID
+from dynaserve.serving.access.keys import ID, PREFIX
 from dynaserve.state import state_path
 
 if sys.version_info >= (3, 11):
@@ -66,8 +66,8 @@ class KeyRecord(BaseModel):
     created: AwareDatetime
     expires: AwareDatetime | None = None
     revoked: AwareDatetime | None = None
-    requests_per_second: float | None = Field(default=None, gt=0)
-    rows_per_day: int | None = Field(default=None, ge=1)
+    requests_per_second: float | None = Field(default=None, ge=0.001, le=1_000_000)
+    rows_per_day: int | None = Field(default=None, ge=1, le=10**12)
 
     @property
     def valid_until(self) -> float:
@@ -121,6 +121,10 @@ def _opened(path: Path) -> IO[bytes]:
     try:
         return open(path, "rb", opener=at_once)
     except FileNotFoundError:
+        if path.name.startswith(PREFIX):  # which is not to be repeated
+            raise ValueError(
+                "an API key stands where the name of the file of keys belongs"
+            ) from None
         raise FileNotFoundError(
             f"{path}: there is no such file; 'dynaserve keys create NAME --file {path}' makes it"
         ) from None

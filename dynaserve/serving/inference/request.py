@@ -142,7 +142,10 @@ def only_input(document: dict[str, Any]) -> dict[str, Any]:
 
 def binary_data(tensor: dict[str, Any], raw: memoryview) -> memoryview | None:
     """Return the raw bytes of a tensor; None if its data is in the JSON."""
-    size = parameters_of(tensor, f'"{NAME}"').get("binary_data_size")
+    parameters = parameters_of(tensor, f'"{NAME}"')
+    if parameters.get("shared_memory_region"):
+        raise RefusedError('the parameter "shared_memory_region" of an input is not supported')
+    size = parameters.get("binary_data_size")
     if size is None:
         if len(raw):
             raise RefusedError(

@@ -141,6 +141,9 @@ def _from_file(kind: type[Settings], path: Path, problems: list[str]) -> dict[st
     except OSError as error:
         problems.append(f"{path}: {error.strerror}")
         return {}
+    except RecursionError:
+        problems.append(f"{path}: no TOML: it is nested too deep")
+        return {}
     except ValueError as error:  # of TOML or of UTF-8
         where = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not UTF-8"
         problems.append(f"{path}: no TOML: {_place(where)}")

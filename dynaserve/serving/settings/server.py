@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from dynaserve.serving.access.keys import PREFIX
 from dynaserve.serving.settings.base import A_FILE, Settings
 
 MAX_PORT = 65535
@@ -37,7 +39,8 @@ class AccessSettings(Settings):
     requests_per_second: Annotated[
         float | None,
         Field(
-            gt=0,
+            ge=0.001,
+            le=1_000_000,
             description="Most requests a second of a client whose key has no limit of its own.",
         ),
     ] = None
@@ -45,6 +48,7 @@ class AccessSettings(Settings):
         int | None,
         Field(
             ge=1,
+            le=10**12,
             description="Most rows, texts or conversations a day of a client whose key has no "
             "limit of its own.",
         ),
@@ -58,6 +62,13 @@ class AccessSettings(Settings):
             "one machine share.",
         ),
     ] = None
+
+    @field_validator("keys")
+    @classmethod
+    def _is_no_key(cls, keys: str | None) -> str | None:
+        if keys is not None and keys.startswith(PREFIX):
+            raise ValueError("this is an API key; write the name of the file of keys")
+        return keys
 
     @field_validator("state")
     @classmethod
@@ -108,6 +119,14 @@ class TelemetrySettings(Settings):
             "http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT does as well."
         ),
     ] = None
+
+    @field_validator("traces")
+    @classmethod
+    def _is_endpoint(cls, url: str | None) -> str | None:
+        # A path is added to it; and what fails is logged with it, so that it may hold no secret.
+        if url is not None and not re.fullmatch(r"https?://[^\s@?#/]+(/[^\s@?#]*)?", url):
+            raise ValueError("write http://HOST:PORT, without a user and without a query")
+        return url
 
     @field_validator("metrics")
     @classmethod

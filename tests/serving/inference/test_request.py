@@ -129,7 +129,7 @@ def test_outputs_are_chosen_by_name_and_form(
         (tensor(shape=[2**62, 4]), "rows; send at most 8"),
         (tensor(shape=[2, 2**62]), f"row 0 holds {2**62} values instead of 3"),
         (tensor(data=None), "holds no data; send it in"),
-        (tensor(data=None, parameters={"shared_memory_region": "4711"}), "holds no data"),
+        (tensor(parameters={"shared_memory_region": "4711"}), "of an input is not supported"),
         (tensor(parameters="4711"), '"parameters" of "inputs" must be an object'),
         (document(parameters=[4711]), '"parameters" of the request must be an object'),
         (document(parameters={"binary_data_output": 4711}), "must be true or false"),

@@ -108,3 +108,30 @@ def test_a_file_that_is_not_there_is_said(config: Path) -> None:
 def test_a_password_in_an_address_is_not_repeated() -> None:
     (problem,) = problems(DYNASERVE_STATE=f"mysql://me:{SECRET}@host")
     assert problem == "DYNASERVE_STATE: write redis://HOST:PORT/DB, or leave it out"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("REQUESTS_PER_SECOND", "1e-20", "greater than or equal to 0.001"),
+        ("REQUESTS_PER_SECOND", "1e308", "less than or equal to 1000000"),
+        ("REQUESTS_PER_SECOND", "inf", "finite number"),
+        ("SECONDS", "inf", "finite number"),
+        ("TRACES", f"http://u:{SECRET}@host/", "without a user and without a query"),
+        ("TRACES", f"http://host/v1?token={SECRET}", "without a user and without a query"),
+        ("TRACES", "not a url", "write http://HOST:PORT"),
+        ("KEYS", f"dyn_{SECRET}", "this is an API key; write the name of the file of keys"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_and_not_repeated(
+    variable: str, value: str, message: str
+) -> None:
+    (problem,) = problems(**{f"DYNASERVE_{variable}": value})
+    assert problem.startswith(f"DYNASERVE_{variable}: ")
+    assert message in problem
+    assert SECRET not in problem
+
+
+def test_toml_that_is_nested_too_deep_is_no_toml(config: Path) -> None:
+    config.write_text("x = " + "[" * 100_000)
+    assert problems(flags={"config": config}) == (f"{config}: no TOML: it is nested too deep",)
