@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import readme, report, scaling, service
-from benchmarks.readme import ResultsError, kernels, marks, requests
+from benchmarks.peers import __main__ as others
+from benchmarks.readme import ResultsError, kernels, marks, peers, requests
 from tests.benchmarks.results import FORMULA, MACHINE, scaled, served, timed
 
 DOCUMENT = "before\n\n{}\nold kernels\n{}\n\nbetween\n\n{}\nold requests\n{}\n\nafter\n".format(
@@ -24,6 +25,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(made[name]))
         monkeypatch.setattr(module, "RESULTS", path)
+    monkeypatch.setattr(others, "RESULTS", tmp_path / "peers.json")
     monkeypatch.setattr(readme, "ROOT", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
     monkeypatch.setattr(readme, "FIGURE", tmp_path / "docs" / "figures" / "scaling.png")
@@ -93,6 +95,25 @@ def test_every_block_names_its_own_machine() -> None:
     first, second = readme.README.read_text().split("between")
     assert "avx512 kernels" in first
     assert "avx2 kernels" in second
+
+
+@pytest.mark.usefixtures("root")
+def test_other_servers_are_a_row_each_with_a_median_for_every_case() -> None:
+    def figures(p50: float) -> dict[str, object]:
+        ratios = {"MLServer JSON": [1.0, 1.0, 1.0], "BentoML JSON": [1.0, 1.0, 1.0]}
+        return {"p50_ms": [p50, p50 - 0.5, p50 + 0.5], "p90_ms": 9.0, "faster_than": ratios}
+
+    cases = [
+        {"rows": 1, "classes": 10, "clients": 1, "contestants": {"theirs": figures(2.0)}},
+        {"rows": 64, "classes": 1000, "clients": 8, "contestants": {"theirs": figures(40.0)}},
+    ]
+    others.RESULTS.write_text(json.dumps({"machine": MACHINE, "cases": cases}))
+    readme.README.write_text(DOCUMENT + "{}\nold\n{}\n".format(*marks(peers)))
+    assert readme.main() == 0
+    text = readme.README.read_text()
+    assert "| server | 1 x 10, 1 client | 64 x 1000, 8 clients |" in text
+    assert "| theirs | 2.00 (1.50 to 2.50) | 40.00 (39.50 to 40.50) |" in text
+    assert "`make bench-peers` measures yours" in text
 
 
 BEGIN, END = marks(kernels)
