@@ -35,7 +35,7 @@ MALFORMED = 10_000
 @pytest.fixture(scope="module")
 def server(serve: Callable[..., Server]) -> Server:
     return serve(
-        workers=2, body_seconds=2.0, max_concurrent=64, variables={"DYNASERVE_LOGS": "json"}
+        workers=2, body_seconds=5.0, max_concurrent=64, variables={"DYNASERVE_LOGS": "json"}
     )
 
 
@@ -126,7 +126,7 @@ def test_ten_thousand_malformed_requests_are_refused_and_change_nothing(
 
     asyncio.run(send())
     assert seen.total() == MALFORMED
-    assert set(seen) <= {400, 404, 413, 415}
+    assert set(seen) <= {400, 404, 408, 413, 415}  # 408: of a body that a busy machine held up
     assert server.predict(digits[:1]).json() == wanted
     assert server.logged().count("Traceback") == traces
 

@@ -60,5 +60,4 @@ def test_whatever_the_api_document_lets_be_sent_is_answered_or_refused(
 
         ask()
     assert seen.total() >= EXAMPLES
-    assert len(seen) > 1
     assert "Traceback" not in server.logged()

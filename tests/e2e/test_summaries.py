@@ -269,7 +269,7 @@ def test_audits_are_found_by_every_worker_and_counted_by_none(server: Any) -> No
     assert httpx.get(f"{server.url}/audits/{'0' * 32}").status_code == 404
     metrics = httpx.get(f"{server.url}/metrics").text
     assert name not in metrics
-    assert 'endpoint="/summaries",http_response_code="200"' in metrics
+    assert 'dynaserve_requests_total{endpoint="/summaries",status="200"}' in metrics
 
 
 def test_it_listens_on_loopback_only(server: Any) -> None:

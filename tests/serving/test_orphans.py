@@ -13,8 +13,9 @@ from dynaserve.serving import orphans
 CHILD = """
 import signal, sys, time
 from dynaserve.serving import orphans
-orphans.LOOK_SECONDS = orphans.GRACE_SECONDS = 0.05
+orphans.LOOK_SECONDS = 0.05
 if sys.argv[1] == "deaf":
+    orphans.GRACE_SECONDS = 0.05
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 orphans.end_with_supervisor()
 print("watching", flush=True)
