@@ -12,13 +12,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from dynaserve._version import __version__
 from dynaserve.bulk.ids import Hashes, hashes_of
 from dynaserve.bulk.output import Output
 from dynaserve.bulk.reading import close
 from dynaserve.bulk.shards import Unit
+
+_T = TypeVar("_T")
 
 
 class StoppedError(Exception):
@@ -181,7 +183,21 @@ def _started(job: Job) -> Work:
     return job.start()
 
 
-def forget() -> None:
-    """Let go of what the last job was done with: models, keys, and files that were read."""
+def within(run: str, call: Callable[..., _T], *arguments: object) -> _T:
+    """Make a call for a run; if that has ended meanwhile, let go of what it was done with."""
+    try:
+        return call(*arguments)
+    finally:
+        if run in _ended:
+            forget(run)
+
+
+_ended: set[str] = set()
+"""Runs that this worker was told of; calls of theirs may still be at work, or begin."""
+
+
+def forget(run: str) -> None:
+    """Let go of what a run's job is done with: models, keys, and files that were read."""
+    _ended.add(run)
     _started.cache_clear()
     close()

@@ -7,6 +7,7 @@ a number. Whoever sees that can try ids out.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any
 from dynaserve._version import __version__
 from dynaserve.bulk.cluster import Place, connected, require_dask
 from dynaserve.bulk.ids import Hashes, first_repeated
-from dynaserve.bulk.job import Job, StoppedError, Task, forget, place, process, survey
+from dynaserve.bulk.job import Job, StoppedError, Task, forget, place, process, survey, within
 from dynaserve.bulk.output import Ledger, Output, opened
 from dynaserve.bulk.scheduling import GOES_ON, Crew, Killed
 from dynaserve.bulk.shards import (
@@ -125,9 +126,9 @@ def run(
         ledger = _same(files, job.command, configuration, prints)
         done = files.done(len(units))
         if ledger is None or len(done) < len(units):
-            with connected(where) as client, _forgetting(client):
+            with connected(where) as client, _named(client) as name:
                 watch.begins(client.dashboard_link)
-                work = _Work(job, units, Crew(client, lambda _: None), watch)
+                work = _Work(job, units, Crew(client, name, lambda _: None), watch)
                 if ledger is None:
                     rows = work.survey()
                     ledger = Ledger(job.command, configuration, prints, rows)
@@ -140,15 +141,16 @@ def run(
 
 
 @contextmanager
-def _forgetting(client: Any) -> Iterator[None]:
-    """Have models, keys and open files let go of at the end, however it comes."""
+def _named(client: Any) -> Iterator[str]:
+    """Name a run; have its models, keys and open files let go of at its end, however it comes."""
+    name = uuid.uuid4().hex[:12]
     try:
-        yield
+        yield name
     finally:
-        forget()
+        forget(name)
         with suppress(Exception):  # why it ended matters more
             if client.status == "running":  # else it would wait for a scheduler that has gone
-                client.run(forget, on_error="ignore")
+                client.run(forget, name, on_error="ignore")
 
 
 def _require_apart(source: Path, output: Path) -> None:
@@ -199,7 +201,10 @@ class _Work:
             Two rows have the same id.
         """
         self._progress = Progress(SURVEY, len(self.units))
-        calls = ((number, (survey, self.job, unit)) for number, unit in enumerate(self.units))
+        calls = (
+            (number, (within, self.crew.run, survey, self.job, unit))
+            for number, unit in enumerate(self.units)
+        )
         found: dict[int, Hashes] = {}
         for number, hashes in self.crew.results(SURVEY, calls):
             if isinstance(hashes, Killed):
@@ -236,7 +241,10 @@ class _Work:
             for number, unit in enumerate(self.units)
             if number not in done
         )
-        calls = ((task.number, (process, self.job, __version__, task, files)) for task in tasks)
+        calls = (
+            (task.number, (within, self.crew.run, process, self.job, __version__, task, files))
+            for task in tasks
+        )
         deadly: list[int] = []
         for number, receipt in self.crew.results(self.job.command, calls):
             if isinstance(receipt, Killed):

@@ -7,10 +7,9 @@ nothing of what the calls do.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -43,13 +42,15 @@ class Crew:
     ----------
     client
         Connected to them.
+    run
+        A name that no other run has.
     tick
         Called once a second, and whenever something is finished, with the number of workers.
     """
 
     client: Any
+    run: str
     tick: Callable[[int], object]
-    _run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _absent: int = 0
 
     def results(
@@ -91,7 +92,7 @@ class Crew:
         try:
             while True:
                 for number, call in islice(waiting, max(0, self._room(len(pending)))):
-                    key = f"{name}-{self._run}-{number}"
+                    key = f"{name}-{self.run}-{number}"
                     pending[self.client.submit(*call, key=key)] = number, call
                 if not pending:
                     return

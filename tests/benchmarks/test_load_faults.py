@@ -26,11 +26,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Length", "0")
+        if ending.is_set():
+            self.send_header("Connection", "close")
         self.end_headers()
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         time.sleep(0.02)
-        self.close_connection = ending.is_set()
         self.do_GET()
     def log_message(self, *_):
         pass

@@ -40,7 +40,7 @@ def here(client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Place]]:
 
     monkeypatch.setattr(run_module, "connected", connected)
     yield asked
-    job_module.forget()
+    job_module.forget("a run")
 
 
 @pytest.fixture

@@ -31,14 +31,14 @@ def test_what_a_job_needs_is_made_once(
     made = []
     start = Upper.start
     monkeypatch.setattr(Upper, "start", lambda job: made.append(job) or start(job))
-    forget()
+    forget("a run")
     for notes in ("", "", str(tmp_path)):
         process(Upper(notes=notes), job_module.__version__, task, Output(tmp_path, "jsonl"))
     assert len(made) == 2
-    forget()
+    forget("a run")
     process(Upper(), job_module.__version__, task, Output(tmp_path, "jsonl"))
     assert len(made) == 3
-    forget()
+    forget("a run")
 
 
 def test_another_number_of_rows_is_another_input(tmp_path: Path, task: Task) -> None:

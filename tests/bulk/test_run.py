@@ -14,11 +14,12 @@ from dynaserve.bulk import job as job_module
 from dynaserve.bulk import reading, scheduling, shards
 from dynaserve.bulk import run as run_module
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.job import StoppedError, Task, process
 from dynaserve.bulk.run import Progress, Summary, Watch, run
 from dynaserve.bulk.scheduling import Killed
 from dynaserve.bulk.shards import find_shards, require_unchanged
 from tests.bulk.jobs import Upper, lines
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -182,8 +183,23 @@ def test_however_a_run_ends_workers_let_go_of_models_and_files(tmp_path: Path, f
     source = lines(tmp_path / "a.jsonl", 40)
     with suppress(StoppedError, ZeroDivisionError):
         go(Upper(fault), source, tmp_path / "out")
-    assert job_module._started.cache_info().currsize == 0
-    assert not reading._streams
+    until(lambda: not job_module._started.cache_info().currsize and not reading._streams)
+
+
+def test_a_call_that_outlives_its_run_lets_go_of_what_it_made(tmp_path: Path) -> None:
+    source = lines(tmp_path / "a.jsonl", 10)
+    (unit,) = shards.cut(find_shards(source), 10_000)
+    task = Task(unit, 0, 0, 10)
+    files = run_module.Output(tmp_path, "jsonl")
+
+    def kept_after_a_call(name: str) -> bool:
+        job_module.within(name, process, Upper(), job_module.__version__, task, files)
+        return bool(job_module._started.cache_info().currsize)
+
+    assert kept_after_a_call("one")
+    job_module.forget("one")
+    assert not kept_after_a_call("one")
+    assert kept_after_a_call("two")
 
 
 def test_a_scheduler_that_has_gone_is_not_asked_to_forget() -> None:
@@ -193,7 +209,7 @@ def test_a_scheduler_that_has_gone_is_not_asked_to_forget() -> None:
         def run(self, *_: Any, **__: Any) -> None:
             raise AssertionError("would wait")
 
-    with pytest.raises(StoppedError, match="gone"), run_module._forgetting(Gone()):
+    with pytest.raises(StoppedError, match="gone"), run_module._named(Gone()):
         raise StoppedError("gone")
 
 

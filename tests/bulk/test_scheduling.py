@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import errno
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,9 +41,13 @@ class Watched:
         self._client.cancel(futures)
 
 
+def crew_of(client: Any, tick: Callable[[int], object] = lambda _: None) -> Crew:
+    return Crew(client, uuid.uuid4().hex, tick)
+
+
 def test_every_call_is_made_and_a_few_at_a_time(client: Any) -> None:
     watched, ticks = Watched(client), []
-    crew = Crew(watched, ticks.append)
+    crew = crew_of(watched, ticks.append)
     found = {}
     for number, result in crew.results("double", ((n, (double, n)) for n in range(50))):
         watched.open -= 1
@@ -52,7 +58,7 @@ def test_every_call_is_made_and_a_few_at_a_time(client: Any) -> None:
 
 
 def test_calls_are_not_forgotten_while_there_is_no_worker(client: Any) -> None:
-    crew = Crew(Watched(client, [{}, {}, {"a": 1}]), lambda _: None)
+    crew = crew_of(Watched(client, [{}, {}, {"a": 1}]))
     found = dict(crew.results("double", ((n, (double, n)) for n in range(5))))
     assert found == {number: 2 * number for number in range(5)}
 
@@ -61,7 +67,7 @@ def test_workers_that_do_not_come_back_stop_it(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduling, "_PATIENCE", 2)
-    crew = Crew(Watched(client, [{}]), lambda _: None)
+    crew = crew_of(Watched(client, [{}]))
     calls = ((n, (double, n)) for n in range(50))
     with pytest.raises(StoppedError, match="all Dask workers have gone; what is done is kept"):
         list(crew.results("double", calls))
@@ -73,7 +79,7 @@ def test_a_scheduler_that_cannot_be_asked_stops_it(client: Any) -> None:
             raise OSError("timed out")
 
     with pytest.raises(StoppedError, match="the Dask scheduler has gone"):
-        list(Crew(Gone(client), lambda _: None).results("double", [(0, (double, 0))]))
+        list(crew_of(Gone(client)).results("double", [(0, (double, 0))]))
 
 
 def test_a_call_that_is_cancelled_has_lost_its_scheduler(client: Any) -> None:
@@ -84,7 +90,7 @@ def test_a_call_that_is_cancelled_has_lost_its_scheduler(client: Any) -> None:
             return future
 
     with pytest.raises(StoppedError, match="the Dask scheduler has gone"):
-        list(Crew(Cancelling(client), lambda _: None).results("double", [(0, (double, 0))]))
+        list(crew_of(Cancelling(client)).results("double", [(0, (double, 0))]))
 
 
 def test_what_dies_beside_a_deadly_call_is_made_again_alone(
@@ -103,7 +109,7 @@ def test_what_dies_beside_a_deadly_call_is_made_again_alone(
         return original(future)
 
     monkeypatch.setattr(scheduling, "_result", result)
-    crew = Crew(watched, lambda _: None)
+    crew = crew_of(watched)
     found = dict(crew.results("double", ((n, (double, n)) for n in range(8))))
     assert found == {n: 2 * n for n in range(8)} | {1: Killed()}
 
@@ -124,4 +130,4 @@ def test_what_a_call_raises_comes_out_in_words(
     client: Any, error: Exception, kind: type[Exception], said: str
 ) -> None:
     with pytest.raises(kind, match=said):
-        list(Crew(client, lambda _: None).results("fail", [(0, (fail, error))]))
+        list(crew_of(client).results("fail", [(0, (fail, error))]))

@@ -6,7 +6,6 @@ import base64
 import itertools
 import json
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import httpx
 from httpx_ws import WebSocketSession, connect_ws
 
 from tests.chromium import CHROMIUM, QUIET
+from tests.waiting import until
 
 SECONDS = 60
 
@@ -115,10 +115,3 @@ class Browser:
         self("0")
         kinds = {"Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled"}
         return [message["params"] for message in self.heard if message["method"] in kinds]
-
-
-def until(condition: Any) -> None:
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

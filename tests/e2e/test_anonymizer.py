@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +19,7 @@ import httpx
 import pytest
 
 from dynaserve import __version__
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -44,13 +44,6 @@ def noted(server: Any, note: str) -> Path:
 
 def has(server: Any, note: str) -> Callable[[], bool]:
     return noted(server, note).exists
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def texts(count: int) -> list[str]:

@@ -8,8 +8,7 @@ import re
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -20,6 +19,8 @@ import psutil
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
+
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -37,13 +38,6 @@ def scraped(url: str) -> dict[str, float]:
             labels = ",".join(f'{key}="{sample.labels[key]}"' for key in sorted(sample.labels))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def free_port() -> int:
