@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels.h"
@@ -44,6 +45,16 @@ inline bool flag_of(const char* name, const py::object& object) {
         throw py::type_error(std::string(name) + " must be True or False");
     }
     return value != 0;
+}
+
+// Valid while the object is.
+inline std::string_view bytes_of(const char* name, const py::object& object) {
+    if (!PyBytes_Check(object.ptr())) {
+        throw py::type_error(std::string(name) + " must be bytes, not " +
+                             Py_TYPE(object.ptr())->tp_name);
+    }
+    return {PyBytes_AS_STRING(object.ptr()),
+            static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()))};
 }
 
 inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }

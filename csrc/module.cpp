@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "canonical.h"
 #include "dispatch.h"
+#include "siphash.h"
 
 namespace dynaserve {
 namespace {
@@ -198,6 +199,31 @@ py::bytes canonical_bytes(const py::object& array_) {
     return bytes;
 }
 
+py::array_t<std::uint64_t> siphash(const py::object& key_, const py::object& data_,
+                                   const py::object& rows_) {
+    const std::string_view key = bytes_of("key", key_), data = bytes_of("data", data_);
+    if (key.size() != SipHash::key_size) {
+        throw py::value_error("key has " + std::to_string(key.size()) + " bytes; it must have " +
+                              std::to_string(SipHash::key_size));
+    }
+    const double wanted = number_of("rows", rows_);
+    const auto size = static_cast<ptrdiff_t>(data.size());
+    const bool in_range = wanted >= 1 && wanted <= std::max<double>(1, data.size());
+    const ptrdiff_t rows = in_range ? static_cast<ptrdiff_t>(wanted) : 1;
+    if (rows != wanted || size % rows != 0) {
+        throw py::value_error("data has " + std::to_string(size) + " bytes, which " + text(wanted) +
+                              " rows cannot share equally");
+    }
+    const SipHash hash(key.data());
+    py::array_t<std::uint64_t> out(rows);
+    std::uint64_t* const hashes = out.mutable_data();
+    const py::gil_scoped_release nogil;
+    for (ptrdiff_t row = 0; row < rows; ++row) {
+        hashes[row] = hash(data.data() + row * (size / rows), size / rows);
+    }
+    return out;
+}
+
 // ---- for tests ----
 
 py::array_t<std::uint32_t> philox4x32(const py::object& counters_, const py::object& keys) {
@@ -273,6 +299,7 @@ PYBIND11_MODULE(_core, module) {
            &rank_template, "logits"_a, "confidence"_a, "rank_weights"_a, "tail_weight"_a,
            py::kw_only(), "threads"_a = 1);
     define(module, "canonical_bytes", "canonical_bytes(array)", &canonical_bytes, "array"_a);
+    define(module, "siphash", "siphash(key, data, rows)", &siphash, "key"_a, "data"_a, "rows"_a);
     define(module, "philox4x32", "philox4x32(counters, keys)", &philox4x32, "counters"_a, "keys"_a);
     define(module, "elementary", "elementary(name, x)", &elementary, "name"_a, "x"_a);
 }

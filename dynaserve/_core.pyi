@@ -71,6 +71,12 @@ def canonical_bytes(array: NDArray[Any]) -> bytes:
     For booleans, integers, floats of at most 8 bytes and complex numbers of two such floats.
     """
 
+def siphash(key: bytes, data: bytes, rows: int) -> NDArray[np.uint64]:
+    """Return SipHash-2-4 of each of so many equal parts of the data, (rows,); the key is 16 bytes.
+
+    Source: Aumasson and Bernstein, SipHash: a fast short-input PRF (2012).
+    """
+
 def philox4x32(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the Philox4x32-10 words, (n, 4), for counters (n, 4) and keys (n, 2)."""
 

@@ -42,7 +42,7 @@ from dynaserve.serving.failures import FailedError, contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.proposals import proposals
 from dynaserve.serving.refusals import answered, gone
-from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.refused import LaterError, RefusedError
 from dynaserve.serving.review import page
 from dynaserve.serving.settings import AnonymizerSettings, SettingsError
 from dynaserve.serving.stoppable import GoneError, Workbench

@@ -30,7 +30,7 @@ from dynaserve.serving.visit import Visit
 
 Rows = NDArray[Any]
 
-QUICK_SECONDS = 1e-3
+QUICK_SECONDS = 2e-3
 """Longest call that may hold up the event loop."""
 
 LATEST = 9

@@ -14,7 +14,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dynaserve.serving.refusals import refusal
-from dynaserve.serving.requests import LateError, LaterError, RefusedError
+from dynaserve.serving.refused import LateError, LaterError, RefusedError
 from dynaserve.serving.visit import visit_of
 
 COME_BACK_SECONDS = 1

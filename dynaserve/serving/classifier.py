@@ -32,9 +32,9 @@ from dynaserve.serving.front import FrontedService
 from dynaserve.serving.inference import Endpoints
 from dynaserve.serving.models import UnscoredError, load_model
 from dynaserve.serving.refusals import answered
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.requests import (
     Limits,
-    RefusedError,
     Unread,
     off_loop_if_large,
     read_body,

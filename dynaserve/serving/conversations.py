@@ -7,7 +7,8 @@ from typing import Any
 
 from dynaserve.canarybench import Conversation
 from dynaserve.canarybench.conversations import require_distinct
-from dynaserve.serving.requests import RefusedError, TooLargeError, named, parse
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import named, parse
 from dynaserve.serving.settings import SummariesSettings
 
 FIELDS = ("id", "user", "text")

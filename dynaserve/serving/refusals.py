@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from dynaserve.serving.failures import FailedError
-from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.refused import LaterError, RefusedError
 from dynaserve.serving.visit import visit_of
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,6 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +19,8 @@ import orjson
 from numpy.typing import NDArray
 from starlette.requests import Request
 from typing_extensions import Self
+
+from dynaserve.serving.refused import MediaTypeError, RefusedError, TooLargeError
 
 T = TypeVar("T")
 
@@ -44,53 +45,6 @@ JSON_NAMES = {
     str: "a string",
     type(None): "null",
 }
-
-
-class RefusedError(ValueError):
-    """The request cannot be answered as it is; the message is safe to send and to log."""
-
-    status = HTTPStatus.BAD_REQUEST
-    reason = "malformed"
-    """One word for logs and metrics."""
-
-
-class TooLargeError(RefusedError):
-    """The request holds more than the service takes at once."""
-
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    reason = "too_large"
-
-
-class MediaTypeError(RefusedError):
-    """The request is not JSON."""
-
-    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-    reason = "media_type"
-
-
-class LaterError(RefusedError):
-    """Not now; ``seconds`` say when to come back."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    reason = "unavailable"
-
-    def __init__(self, message: str, seconds: int) -> None:
-        super().__init__(message)
-        self.seconds = seconds
-
-
-class BusyError(LaterError):
-    """There is as much work waiting as may."""
-
-    status = HTTPStatus.TOO_MANY_REQUESTS
-    reason = "busy"
-
-
-class LateError(RefusedError):
-    """The work was not done in time, and was stopped."""
-
-    status = HTTPStatus.GATEWAY_TIMEOUT
-    reason = "late"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from dynaserve.serving.requests import BusyError, LateError
+from dynaserve.serving.refused import BusyError, LateError
 
 T = TypeVar("T")
 

@@ -34,7 +34,8 @@ from dynaserve.serving.failures import contained, withheld
 from dynaserve.serving.front import FrontedService
 from dynaserve.serving.publishing import Outcome, Policy, publish
 from dynaserve.serving.refusals import answered
-from dynaserve.serving.requests import RefusedError, Unread, read_body
+from dynaserve.serving.refused import RefusedError
+from dynaserve.serving.requests import Unread, read_body
 from dynaserve.serving.settings import SettingsError, SummariesSettings
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.visit import visit_of

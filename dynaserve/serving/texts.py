@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynaserve.rlaa.records import ATTRIBUTES
-from dynaserve.serving.requests import RefusedError, TooLargeError, named, parse
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import named, parse
 from dynaserve.serving.settings import AnonymizerSettings
 from dynaserve.serving.single_keys import TwiceError, single_keys
 

@@ -27,7 +27,7 @@ from dynaserve.canarybench.search import Places
 from dynaserve.canarybench.serialized import Leaf, read_release
 from dynaserve.redaction import find_personal
 from dynaserve.serving.quotes import find_quotes
-from dynaserve.serving.requests import TooLargeError
+from dynaserve.serving.refused import TooLargeError
 
 MOST_LISTED = 500
 """Findings that an audit lists one by one; it counts all."""

@@ -9,7 +9,7 @@ import pytest
 
 from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.refusals import refusal
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.visit import KEY, Visit, visit_of
 
 POST = {"type": "http", "path": "/", "headers": [(b"content-length", b"5")]}

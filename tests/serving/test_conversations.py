@@ -8,7 +8,7 @@ import pytest
 
 from dynaserve.canarybench import Conversation
 from dynaserve.serving.conversations import TooFewError, read_conversations
-from dynaserve.serving.requests import RefusedError, TooLargeError
+from dynaserve.serving.refused import RefusedError, TooLargeError
 from dynaserve.serving.settings import SummariesSettings
 
 SETTINGS = SummariesSettings(k_min=2, max_conversations=4, max_characters=10)

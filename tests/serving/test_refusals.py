@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from dynaserve.serving.failures import FailedError, GuardedError
 from dynaserve.serving.refusals import answered
-from dynaserve.serving.requests import BusyError, RefusedError, TooLargeError
+from dynaserve.serving.refused import BusyError, RefusedError, TooLargeError
 from dynaserve.serving.visit import visit_of
 
 

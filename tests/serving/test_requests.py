@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynaserve.serving.requests import (
-    Limits,
-    MediaTypeError,
-    RefusedError,
-    TooLargeError,
-    Unread,
-    read_body,
-    read_inputs,
-    read_rows,
-)
+from dynaserve.serving.refused import MediaTypeError, RefusedError, TooLargeError
+from dynaserve.serving.requests import Limits, Unread, read_body, read_inputs, read_rows
 
 F32, F64, I8 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int8)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynaserve.serving.requests import BusyError, LateError, RefusedError
+from dynaserve.serving.refused import BusyError, LateError, RefusedError
 from dynaserve.serving.stoppable import GoneError, Workbench
 
 

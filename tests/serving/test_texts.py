@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.settings import AnonymizerSettings
 from dynaserve.serving.texts import Asked, read_items, read_text
 

@@ -12,7 +12,7 @@ from dynaserve.canarybench.audit import Auditor
 from dynaserve.canarybench.control import ControlError
 from dynaserve.canarybench.serialized import NothingToCheck
 from dynaserve.redaction import redact
-from dynaserve.serving.requests import TooLargeError
+from dynaserve.serving.refused import TooLargeError
 from dynaserve.serving.verdict import MOST_LISTED, Audit, audit_answer, personal_values
 
 CANARY = Canary("email-000000", "email", "mira.holt77@example.org", "planted-0", 0)

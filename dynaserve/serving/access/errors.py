@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from dynaserve.serving.requests import LaterError, RefusedError, TooLargeError
+from dynaserve.serving.refused import LaterError, RefusedError, TooLargeError
 
 
 class UnauthenticatedError(RefusedError):

@@ -21,7 +21,7 @@ from dynaserve.serving.access.records import default_path
 from dynaserve.serving.access.ring import Client, KeyRing
 from dynaserve.serving.models.imports import require
 from dynaserve.serving.refusals import failure, refusal
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.settings import ServiceSettings
 from dynaserve.serving.visit import visit_of
 from dynaserve.state import state_directory

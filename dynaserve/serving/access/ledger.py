@@ -17,7 +17,7 @@ from limits.aio.storage import SlidingWindowCounterSupport, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from dynaserve.serving.access.errors import BudgetError, OverBudgetError, RateError
-from dynaserve.serving.requests import LaterError
+from dynaserve.serving.refused import LaterError
 
 logger = logging.getLogger(__name__)
 

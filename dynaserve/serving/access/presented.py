@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 
 Headers = Iterable[tuple[bytes, bytes]]
 

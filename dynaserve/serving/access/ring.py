@@ -17,7 +17,7 @@ from pathlib import Path
 from dynaserve.serving.access.errors import UnauthenticatedError
 from dynaserve.serving.access.keys import digest_of, parts_of
 from dynaserve.serving.access.records import Records, Role, read_records
-from dynaserve.serving.requests import LaterError
+from dynaserve.serving.refused import LaterError
 
 logger = logging.getLogger(__name__)
 

@@ -13,13 +13,8 @@ from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import Request
 
-from dynaserve.serving.requests import (
-    Limits,
-    MediaTypeError,
-    RefusedError,
-    TooLargeError,
-    declared,
-)
+from dynaserve.serving.refused import MediaTypeError, RefusedError, TooLargeError
+from dynaserve.serving.requests import Limits, declared
 
 MEDIA_TYPES = ("", "application/json", "application/octet-stream")
 """What a web page cannot send across sites without asking; Triton's client names none."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from dynaserve.serving.inference.datatypes import DATATYPES
 from dynaserve.serving.inference.tensors import NAME, checked_shape, fitted, from_bytes, from_json
 from dynaserve.serving.models import Model
-from dynaserve.serving.requests import Limits, RefusedError, TooLargeError, parse
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import Limits, parse
 
 OUTPUTS = ("probabilities", "labels")
 LENGTH_HEADER = "inference-header-content-length"

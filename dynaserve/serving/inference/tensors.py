@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve.serving.inference.datatypes import datatype_of
-from dynaserve.serving.requests import (
-    RefusedError,
-    TooLargeError,
-    at,
-    needed,
-    read_rows,
-    require_columns,
-)
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import at, needed, read_rows, require_columns
 
 NAME = "inputs"
 """What the one input tensor is called, as in ``POST /predict``."""

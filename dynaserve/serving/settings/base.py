@@ -30,6 +30,8 @@ CONFIG = "config"
 """Names the TOML file: a flag and a variable, but no key of the file itself."""
 A_FILE = "a file"
 """Annotation of settings that name a file: a relative one is found from elsewhere too."""
+NO_SETTINGS = ("api_key", "debug", "isa", "metrics_dir", "noise_key", "state_dir", "supervisor_pid")
+"""What other variables of ours are called."""
 TABLES = ("classifier", "anonymizer", "summaries", "server", "access", "limits", "telemetry")
 """Of the file, which may hold the settings of several services."""
 
@@ -84,7 +86,7 @@ class Settings(BaseModel):
         """
         environment = os.environ if environment is None else environment
         flags = flags or {}
-        problems: list[str] = []
+        problems = [*_mistyped(environment)]
         found: dict[str, Found] = {}
         config = flags.get(CONFIG) or environment.get(variable(CONFIG))
         if config:
@@ -131,6 +133,18 @@ class Settings(BaseModel):
             value = getattr(self, name)
             told[variable(name)] = text_of(absolute(value) if is_file(info) else value)
         return told
+
+
+def _mistyped(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield problems with variables that look like one of ours and are none.
+
+    Not with any other: Kubernetes makes ``DYNASERVE_SERVICE_HOST`` and more of a service's name.
+    """
+    settings = {name for table in TABLES for name in _anywhere(table)}
+    known = {variable(name) for name in (*settings, *NO_SETTINGS, CONFIG)}
+    for name in environment:
+        if name.startswith(PREFIX) and name not in known and (near := _close(name, known, 0.9)):
+            yield f"{name}: there is no such setting{near}"
 
 
 def _from_file(kind: type[Settings], path: Path, problems: list[str]) -> dict[str, Found]:
@@ -191,8 +205,8 @@ def _shown(name: str) -> str:
     return name if name.isidentifier() and len(name) <= 40 else "..."
 
 
-def _close(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _close(name: str, known: set[str], cutoff: float = 0.6) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"; do you mean {near[0]}?" if near else ""
 
 

@@ -25,7 +25,8 @@ HEAD = """\
 Each setting has one name. `max_rows` is the flag `--max-rows` of `dynaserve serve`, the variable
 `DYNASERVE_MAX_ROWS`, and the key `max_rows` of the table `[limits]` in a TOML file, which
 `--config FILE` or `DYNASERVE_CONFIG` names. A flag counts more than a variable, and that more than
-the file. An empty variable counts as unset. File names in the file are looked for beside it first.
+the file. An empty variable counts as unset; one whose name is nearly a setting's is refused. File
+names in the file are looked for beside it first.
 
 ```toml
 [server]

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from dynaserve import _core
 from dynaserve.serving.access.errors import BudgetError
 from dynaserve.serving.refusals import FAILED, GONE
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.visit import Visit
 
 REGISTRY = CollectorRegistry()

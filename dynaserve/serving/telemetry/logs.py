@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from dynaserve.serving.failures import FailedError
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.settings import SettingsError
 from dynaserve.serving.visit import Visit
 

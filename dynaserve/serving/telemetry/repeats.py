@@ -6,7 +6,6 @@ see how many come. Only a number leaves this module: which rows repeat, and whos
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -15,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaserve import _core
-
-_WORD = 8
 
 
 class Repeats:
@@ -47,7 +44,7 @@ class Repeats:
         self.mask = size - 1
         # Places are read and written one by one, which a memoryview does faster than an array.
         self.table = np.zeros(size, np.uint64).data
-        self.hash = hashlib.blake2b(digest_size=_WORD, key=os.urandom(32))
+        self.key = os.urandom(16)
 
     def of_row_keys(self, row_keys: NDArray[np.uint32]) -> int:
         """Return how many rows were seen before, this call's own included.
@@ -69,15 +66,7 @@ class Repeats:
         """
         if not rows.size:
             return 0
-        every = _core.canonical_bytes(rows)
-        size = len(every) // len(rows)
-        copy = self.hash.copy
-        digests = bytearray()
-        for start in range(0, len(every), size):
-            state = copy()
-            state.update(every[start : start + size])
-            digests += state.digest()
-        return self.seen(memoryview(digests).cast("Q"))
+        return self.seen(_core.siphash(self.key, _core.canonical_bytes(rows), len(rows)).data)
 
     def seen(self, fingerprints: Iterable[int]) -> int:
         """Return how many fingerprints the table holds, and put all of them in."""

@@ -18,7 +18,7 @@ from dynaserve.serving.access import gate as module
 from dynaserve.serving.access.gate import Gate
 from dynaserve.serving.access.gate import key_file as file_of
 from dynaserve.serving.access.records import default_path
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.settings import ServiceSettings
 from dynaserve.serving.visit import KEY, Visit
 from tests.serving.access.conftest import Clock, KeyFile, key_of

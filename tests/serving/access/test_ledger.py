@@ -18,7 +18,7 @@ from dynaserve.serving.access.ledger import (
     seconds_until,
 )
 from dynaserve.serving.access.sqlite import SqliteStorage, Window, uri_of
-from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.refused import LaterError, RefusedError
 from tests.serving.access.conftest import Clock
 
 CLIENT, OTHER = "a" * 12, "b" * 12

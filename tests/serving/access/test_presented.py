@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynaserve.serving.access.presented import presented_key
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 
 AUTH, API = b"authorization", b"x-api-key"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dynaserve.serving.access import ring as module
 from dynaserve.serving.access.errors import UnauthenticatedError
 from dynaserve.serving.access.ring import Client, KeyRing
-from dynaserve.serving.requests import LaterError
+from dynaserve.serving.refused import LaterError
 from tests.serving.access.conftest import Clock, KeyFile, key_of
 
 ID, OTHER = "a" * 12, "b" * 12

@@ -14,7 +14,7 @@ import pytest
 from dynaserve.serving.access.ledger import Ledger
 from dynaserve.serving.access.sqlite import SqliteStorage
 from dynaserve.serving.access.stores import open_store
-from dynaserve.serving.requests import LaterError, RefusedError
+from dynaserve.serving.refused import LaterError, RefusedError
 from tests.serving.access.conftest import Clock, Redis
 
 CLIENT = "a" * 12
@@ -94,7 +94,7 @@ RACE = """
 import asyncio, sys
 from dynaserve.serving.access.ledger import Ledger
 from dynaserve.serving.access.stores import open_store
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 
 async def run():
     ledger, took = Ledger(open_store(sys.argv[1]).storage), 0

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from dynaserve.serving.inference.body import PART_BYTES, packed, read_body
-from dynaserve.serving.requests import Limits, MediaTypeError, RefusedError, TooLargeError
+from dynaserve.serving.refused import MediaTypeError, RefusedError, TooLargeError
+from dynaserve.serving.requests import Limits
 
 LIMITS = Limits(max_rows=8, max_bytes=1000, max_lists=None)
 PACK = {"gzip": gzip.compress, "deflate": zlib.compress}

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tritonclient.utils import triton_to_np_dtype
 
 from dynaserve.serving.inference.request import Asked, Output, read_request
-from dynaserve.serving.requests import Limits, RefusedError, TooLargeError
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import Limits
 
 MODEL: Any = SimpleNamespace(dtype=np.dtype(np.float32), input_shape=(3,), classes=["a", "b"])
 LIMITS = Limits.of((3,), max_rows=8)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dynaserve.serving.inference.datatypes import DATATYPES
 from dynaserve.serving.inference.tensors import checked_shape, fitted, from_bytes, from_json
-from dynaserve.serving.requests import RefusedError, TooLargeError, read_rows
+from dynaserve.serving.refused import RefusedError, TooLargeError
+from dynaserve.serving.requests import read_rows
 
 MODEL_DTYPES = [np.dtype(name) for name in ("f2", "f4", "f8", "i4", "i8", "u1")]
 shapes = nps.array_shapes(min_dims=2, max_dims=4, max_side=4)

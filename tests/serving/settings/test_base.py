@@ -135,3 +135,25 @@ def test_a_value_that_cannot_work_is_refused_and_not_repeated(
 def test_toml_that_is_nested_too_deep_is_no_toml(config: Path) -> None:
     config.write_text("x = " + "[" * 100_000)
     assert problems(flags={"config": config}) == (f"{config}: no TOML: it is nested too deep",)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("DYNASERVE_MAX_ROW", "DYNASERVE_MAX_ROWS"),
+        ("DYNASERVE_REQUEST_PER_SECOND", "DYNASERVE_REQUESTS_PER_SECOND"),
+        ("DYNASERVE_KEY", "DYNASERVE_KEYS"),
+        ("DYNASERVE_STATEDIR", "DYNASERVE_STATE_DIR"),
+        ("DYNASERVE_K_MINS", "DYNASERVE_K_MIN"),  # of another service
+    ],
+)
+def test_a_mistyped_variable_is_no_missing_limit(name: str, meant: str) -> None:
+    (problem,) = problems(**{name: SECRET})
+    assert problem == f"{name}: there is no such setting; do you mean {meant}?"
+
+
+def test_variables_of_others_are_let_be() -> None:
+    kubernetes = ("SERVICE_HOST", "SERVICE_PORT", "PORT_3000_TCP", "PORT_3000_TCP_ADDR")
+    ours = ("NOISE_KEY", "STATE_DIR", "ISA", "API_KEY", "DEBUG", "SUPERVISOR_PID", "METRICS_DIR")
+    environment = {f"DYNASERVE_{name}": "x" for name in kubernetes + ours}
+    assert ServeSettings.load({}, environment) == ServeSettings()

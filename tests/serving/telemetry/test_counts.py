@@ -14,7 +14,7 @@ from dynaserve import DynaNoise, _core
 from dynaserve.defenses.dynanoise.query_keys import QueryKeys
 from dynaserve.defenses.keys import NoiseKey
 from dynaserve.serving.access.errors import OverBudgetError
-from dynaserve.serving.requests import BusyError, LateError, RefusedError, TooLargeError
+from dynaserve.serving.refused import BusyError, LateError, RefusedError, TooLargeError
 from dynaserve.serving.telemetry import count_call, counts
 from dynaserve.serving.visit import Visit
 

@@ -13,7 +13,7 @@ import pytest
 from bentoml.exceptions import BentoMLException
 
 from dynaserve.serving.failures import FailedError
-from dynaserve.serving.requests import RefusedError
+from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.telemetry import logs
 from dynaserve.serving.visit import Visit
 
