@@ -186,7 +186,10 @@ def _prose(facts: dict[str, Any]) -> str:
 
 def become_server(settings: ServeSettings) -> NoReturn:
     """Replace this process by BentoML's server, so that signals reach it directly."""
-    environment = os.environ | settings.to_environment() | {"BENTOML_DO_NOT_TRACK": "True"}
+    from dynaserve.serving.supervised import already_tried  # noqa: PLC0415 - BentoML
+
+    environment = os.environ | settings.to_environment() | already_tried()
+    environment["BENTOML_DO_NOT_TRACK"] = "True"
     address = ["--host", settings.host, "--port", str(settings.port)]
     arguments = ["-m", "bentoml", "serve", _SERVICE, *address]
     os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - no shell

@@ -20,6 +20,16 @@ from dynaserve.serving.settings import ServiceSettings, variable
 from dynaserve.serving.supervisor import settle
 from dynaserve.serving.telemetry import Observer, configure_logs, start_metrics
 
+TRIED = "DYNASERVE_TRIED_PID"
+
+
+def already_tried() -> dict[str, str]:
+    """Return variables with which this process, become a supervisor, does not try things again.
+
+    For one that has: a model takes seconds to load, and as much memory as in a worker.
+    """
+    return {TRIED: str(os.getpid())}
+
 
 def before_deployment(hook: Callable[[Any], None]) -> classmethod[Any, [], None]:
     """Decorate what ``bentoml serve`` calls once, on the very class that it serves.
@@ -55,7 +65,8 @@ class SupervisedService:
             settings = ServiceSettings.from_environment()
             configure_logs(settings.logs)
             require_servable(settings)
-            cls.rehearse()
+            if os.environ.get(TRIED) != str(os.getpid()):
+                cls.rehearse()
             start_metrics(settings.metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None

@@ -52,6 +52,7 @@ def test_it_becomes_the_bentoml_server_with_these_settings(run, server, iris, po
     settings = ServeSettings.from_environment(environment)
     assert settings == ServeSettings(source=str(iris), port=port, workers=2, max_rows=7)
     assert environment["BENTOML_DO_NOT_TRACK"] == "True"
+    assert environment["DYNASERVE_TRIED_PID"] == str(os.getpid())  # no model is loaded there again
 
 
 def test_it_says_what_is_served_and_how_to_ask(run, server, iris, port, state_directory):

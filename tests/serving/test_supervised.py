@@ -57,6 +57,15 @@ def test_a_service_that_is_fine_names_the_supervisor(monkeypatch: pytest.MonkeyP
     assert os.environ[orphans.SUPERVISOR] == str(os.getpid())
 
 
+def test_what_has_tried_everything_itself_does_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ((variable, value),) = supervised.already_tried().items()
+    monkeypatch.setenv(variable, value)
+    Derived.check()
+    monkeypatch.setenv(variable, str(os.getppid()))  # inherited
+    with pytest.raises(BentoMLConfigException, match="DYNASERVE_THING: is wrong"):
+        Derived.check()
+
+
 def test_a_fault_of_ours_is_not_shown_as_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fragile, "problem", RuntimeError("a fault"))
     with pytest.raises(RuntimeError, match="a fault"):

@@ -13,9 +13,9 @@ from itertools import accumulate
 import numpy as np
 
 from dynaserve.canarybench.matching.decoding import decoded
-from dynaserve.canarybench.matching.layers import Layer, Skeleton, image
+from dynaserve.canarybench.matching.layers import Layer, Skeleton, image, skeleton_of
 from dynaserve.canarybench.matching.near import Near
-from dynaserve.canarybench.matching.patterns import patterns_of
+from dynaserve.canarybench.matching.patterns import MANY_DIGITS, patterns_of
 from dynaserve.canarybench.matching.results import CanaryLike, FieldMatch, Match, Tier
 from dynaserve.canarybench.matching.spelled import OPENINGS, rewritten
 from dynaserve.canarybench.matching.verbatim import Occurrence, Openings, Verbatim
@@ -108,10 +108,13 @@ class Matcher:
     def find_in_fields(self, fields: Sequence[str]) -> list[FieldMatch]:
         """Return where canaries stand in fields, also those that run over neighbouring ones.
 
-        The fields are searched as lines of one text, which is much faster than each by itself.
+        The fields are searched as lines of one text, which is much faster than each by itself. Over
+        several fields a part of a number counts from ten digits on: counts that stand side by
+        side, as in a table, make any seven sooner or later.
         """
         starts = np.array([0, *accumulate(len(field) + 1 for field in fields)])
-        matches = self.find("\n".join(fields))
+        text = "\n".join(fields)
+        matches = self.find(text)
         firsts = np.searchsorted(starts, [m.start for m in matches], "right") - 1
         lasts = np.searchsorted(starts, [m.end - 1 for m in matches], "right") - 1
         return [
@@ -121,6 +124,7 @@ class Matcher:
                 *(int(last), match.end - int(starts[last])),
             )
             for match, first, last in zip(matches, firsts, lasts, strict=True)
+            if first == last or not _is_short_number(match, text)
         ]
 
     def _layers(self, block: Layer) -> Iterator[Layer]:
@@ -167,6 +171,12 @@ class Matcher:
         while end < len(original) and unicodedata.combining(original[end]):
             end += 1
         return _Hit(pattern.canary, start, end, tier.rank)
+
+
+def _is_short_number(match: Match, text: str) -> bool:
+    """Return whether a match is a few digits of a number."""
+    found = skeleton_of(text[match.start : match.end])
+    return match.tier is Tier.DIGITS and found.isdecimal() and len(found) < MANY_DIGITS
 
 
 def _merged(hits: Iterable[_Hit]) -> Iterator[_Hit]:

@@ -23,7 +23,7 @@ PHONE_DIGITS = 7
 _WEAK = 7
 """Values of fewer letters and digits must keep their groups: 10.0.0.1 is not 10,001."""
 _LOCAL_PART, _STREET = 7, 10
-_MANY_DIGITS = 10
+MANY_DIGITS = 10
 """Digits that may stand beside others: within a longer number, ten in a row are no accident."""
 
 
@@ -50,7 +50,7 @@ class Pattern:
         text = skeleton.text
         stretch = text[start:end]
         if self.is_whole:
-            guarded = stretch.isdecimal() and len(stretch) < _MANY_DIGITS
+            guarded = stretch.isdecimal() and len(stretch) < MANY_DIGITS
             joins = str.isdecimal
         else:
             guarded = self.tier is Tier.SUBSTRING

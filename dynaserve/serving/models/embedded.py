@@ -20,7 +20,7 @@ from dynaserve.serving.models.file import ModelFile
 from dynaserve.serving.models.imports import require
 from dynaserve.serving.models.loaded import LoadedModel
 from dynaserve.serving.models.protocol import ModelError
-from dynaserve.serving.models.skops_file import read_estimator
+from dynaserve.serving.models.skops_file import read_estimator, skops_io
 from dynaserve.state import naming_the_variable, state_directory
 
 _NAME = "digits (embedded default)"
@@ -59,7 +59,7 @@ def load() -> LoadedModel:
         return _serve(read_estimator(ModelFile.read(path), trust_pickle=False))
     except ModelError:
         estimator = _train()
-    content = require("skops.io", extra="serve").dumps(estimator)
+    content = skops_io().dumps(estimator)
     with naming_the_variable(f"{_NAME}: {path} cannot be written"):
         path.parent.mkdir(mode=0o700, exist_ok=True)
         replace_file(path, content, mode=0o600)

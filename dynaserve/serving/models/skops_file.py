@@ -5,6 +5,8 @@ Only types that skops or the list below vouches for are built; the rest needs ``
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from dynaserve.serving.models.estimator import serve_estimator
@@ -18,6 +20,30 @@ _PLAIN_STATE = frozenset(
     for name in ("AdamOptimizer", "SGDOptimizer")
 )
 """Left over from training in every ``MLPClassifier``: arrays and numbers, unused to predict."""
+
+
+_UNUSED = tuple(f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch"))
+"""Packages that import all of what they are named after."""
+
+
+def skops_io() -> ModuleType:
+    """Return ``skops.io``.
+
+    It lists scikit-learn's estimators by importing every package of scikit-learn. What those in
+    ``_UNUSED`` bring in holds no estimator, and takes seconds and more memory than all the rest.
+
+    Raises
+    ------
+    ModelError
+        skops is not installed.
+    """
+    blocked = [name for name in _UNUSED if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type] # None: no such module
+    try:
+        return require("skops.io", extra="serve")
+    finally:
+        for name in blocked:
+            sys.modules.pop(name, None)
 
 
 def load(file: ModelFile, *, trust_pickle: bool) -> LoadedModel:
@@ -34,7 +60,7 @@ def load(file: ModelFile, *, trust_pickle: bool) -> LoadedModel:
 
 def read_estimator(file: ModelFile, *, trust_pickle: bool) -> Any:
     """Return the object in a skops file; raises as ``load`` does."""
-    io = require("skops.io", extra="serve")
+    io = skops_io()
     try:
         untrusted = set(io.get_untrusted_types(data=file.content))
     except Exception as error:

@@ -30,7 +30,10 @@ CONFIG = "config"
 """Names the TOML file: a flag and a variable, but no key of the file itself."""
 A_FILE = "a file"
 """Annotation of settings that name a file: a relative one is found from elsewhere too."""
-NO_SETTINGS = ("api_key", "debug", "isa", "metrics_dir", "noise_key", "state_dir", "supervisor_pid")
+NO_SETTINGS = (
+    *("api_key", "debug", "isa", "metrics_dir", "noise_key", "state_dir"),
+    *("supervisor_pid", "tried_pid"),
+)
 """What other variables of ours are called."""
 TABLES = ("classifier", "anonymizer", "summaries", "server", "access", "limits", "telemetry")
 """Of the file, which may hold the settings of several services."""

@@ -138,6 +138,20 @@ def test_fields_are_searched_each_and_across_their_borders() -> None:
     assert Matcher(EVERY).find_in_fields([]) == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        (["23125407", ""], 1),
+        (["23125", "407"], 0),  # so may two counts stand side by side
+        (["0-23125", "407"], 0),
+        (["30 23125", "407"], 1),
+        (["two three one", "two five four zero seven"], 1),  # no counts
+    ],
+)
+def test_over_fields_a_part_of_a_number_needs_ten_digits(fields: list[str], count: int) -> None:
+    assert len(Matcher(EVERY).find_in_fields(fields)) == count
+
+
 def test_a_matcher_of_nothing_finds_nothing() -> None:
     assert Matcher([]).find("four one five, %41, QUJDREVGRw") == []
 

@@ -49,6 +49,17 @@ def test_a_second_start_reads_the_file(monkeypatch):
     assert embedded.load().version == first.version
 
 
+def test_it_is_read_without_frameworks_that_it_does_not_need():
+    embedded.load()
+    code = (
+        "import sys, dynaserve.serving.models as m; m.load_model(None);"
+        "print([name for name in ('torch', 'dask', 'onnxruntime') if name in sys.modules]);"
+        "import sklearn.externals.array_api_compat.torch"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert said.stdout.strip() == "[]"
+
+
 def test_training_again_gives_the_same_version(state_directory):
     first = embedded.load()
     (path,) = state_directory.glob("embedded/*.skops")
