@@ -16,6 +16,7 @@ BASE = {
     "_core",
     "_version",
     "atomic",
+    "extras",
     "keyfile",
     "npz",
     "processes",

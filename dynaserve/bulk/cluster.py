@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynaserve.bulk.job import StoppedError
+from dynaserve.extras import needing
 
 _PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
@@ -47,13 +48,9 @@ def require_dask() -> Any:
     ImportError
         Naming the extra that has it.
     """
-    try:
+    with needing("bulk work needs Dask and cryptography", extra="bulk"):
         import cryptography  # noqa: F401, PLC0415 - makes the certificates of local workers
         import distributed  # noqa: PLC0415 - optional
-    except ImportError:
-        raise ImportError(
-            'bulk work needs Dask and cryptography: pip install "dynaserve[bulk]"'
-        ) from None
     return distributed
 
 

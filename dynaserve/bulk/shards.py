@@ -18,6 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
+from dynaserve.extras import needing
+
 BLOCK = 1 << 25
 """Bytes that one digest covers; several are computed at a time."""
 UNIT_ROWS = 1 << 16
@@ -248,12 +250,10 @@ def require_arrow() -> Any:
     ImportError
         Naming the extra that has it.
     """
-    try:
+    with needing("bulk work needs pyarrow", extra="bulk"):
         import pyarrow as arrow  # noqa: PLC0415 - optional
         import pyarrow.compute  # noqa: PLC0415
         import pyarrow.parquet  # noqa: PLC0415
-    except ImportError:
-        raise ImportError('bulk work needs pyarrow: pip install "dynaserve[bulk]"') from None
     return arrow
 
 

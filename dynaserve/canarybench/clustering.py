@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.extras import needing
+
 LARGE = 20_000
 """From this many texts on, k-means looks at mini-batches: all at once would take minutes."""
 _BATCH = 4096
@@ -188,9 +190,5 @@ def require_sklearn(module: str) -> Any:
     """
     import importlib  # noqa: PLC0415 - beside what it is for
 
-    try:
+    with needing("clustering needs scikit-learn", extra="canary"):
         return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            'clustering needs scikit-learn: pip install "dynaserve[canary]"'
-        ) from error

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dynaserve.canarybench.canaries import KINDS, PAPER_KINDS, CanaryMint, require_kinds
 from dynaserve.canarybench.conversations import Conversation, require_distinct
 from dynaserve.canarybench.manifest import Canary, CanaryManifest
+from dynaserve.extras import needing
 
 PROBABILITY = 0.6
 """The paper's probability that a conversation gets a canary."""
@@ -113,12 +114,8 @@ def _unsaid_values(kinds: list[str], texts: list[str], mint: CanaryMint) -> list
 
 def _said(values: list[str], suspects: Sequence[int], texts: list[str]) -> list[int]:
     """Return those of the suspected values that are in the texts, whatever their case."""
-    try:
+    with needing("planting needs pyahocorasick", extra="canary"):
         import ahocorasick  # noqa: PLC0415 - the canary extra
-    except ImportError as error:
-        raise ImportError(
-            'planting needs pyahocorasick: pip install "dynaserve[canary]"'
-        ) from error
     automaton = ahocorasick.Automaton()
     for index in suspects:
         automaton.add_word(values[index].lower(), index)

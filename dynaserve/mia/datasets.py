@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaserve.extras import needing
+
 _TEXT_FEATURES = 4096
 _IMAGES = 8000
 """Decoding all 60,000 takes long; no experiment here uses more."""
@@ -256,12 +258,8 @@ def _adult(folder: Path) -> Dataset:
 
 def _digits(_: Path | None = None) -> Dataset:
     """1,797 images of handwritten digits, 8 x 8 in 0..1, from scikit-learn."""
-    try:
+    with needing("digits comes with scikit-learn", extra="audit"):
         from sklearn.datasets import load_digits  # noqa: PLC0415 - audit extra
-    except ImportError as error:
-        raise ImportError(
-            'digits comes with scikit-learn: pip install "dynaserve[audit]"'
-        ) from error
     inputs, labels = load_digits(return_X_y=True)
     return Dataset(
         "digits", (inputs / 16).astype(np.float32), labels.astype(np.int64),

@@ -20,6 +20,7 @@ from dynaserve.canarybench.matching.layers import Skeleton, image, skeleton_of
 from dynaserve.canarybench.matching.patterns import MAX_SHARERS, Pattern
 from dynaserve.canarybench.matching.results import CanaryLike, Tier
 from dynaserve.canarybench.matching.verbatim import WIDTH, Occurrence
+from dynaserve.extras import needing
 
 SHORTEST = 14
 """Of fewer letters, what is left could be anything."""
@@ -146,8 +147,6 @@ def _common(a: str, b: str) -> int:
 
 def _distance() -> Any:
     """Return the function that counts edits, two neighbours in the wrong order being one."""
-    try:
+    with needing("matching needs rapidfuzz", extra="canary"):
         from rapidfuzz.distance import OSA  # noqa: PLC0415 (an extra)
-    except ImportError as error:
-        raise ImportError('matching needs rapidfuzz: pip install "dynaserve[canary]"') from error
     return OSA.distance

@@ -16,6 +16,7 @@ from dynaserve.canarybench.matching.grams import GramSet, grams
 from dynaserve.canarybench.matching.layers import Positions, Skeleton, image
 from dynaserve.canarybench.matching.patterns import Pattern
 from dynaserve.canarybench.matching.spelled import surroundings
+from dynaserve.extras import needing
 
 WIDTH = 8
 
@@ -86,12 +87,8 @@ class Verbatim:
 
 
 def _automaton(patterns: dict[str, list[Pattern]]) -> Any:
-    try:
+    with needing("matching needs pyahocorasick", extra="canary"):
         import ahocorasick  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise ImportError(
-            'matching needs pyahocorasick: pip install "dynaserve[canary]"'
-        ) from error
     automaton = ahocorasick.Automaton()
     for text, owners in patterns.items():
         automaton.add_word(text, (len(text), owners))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dynaserve.extras import needing
 from dynaserve.mia import signals
 from dynaserve.mia.attacks.evidence import Attack, Evidence, Mask, deviation, mean, random_of
 from dynaserve.mia.attacks.lira import LabelLira, LiraOffline, LiraOnline
@@ -69,14 +70,10 @@ def cross_fitted(features: Floats, evidence: Evidence, *, iterations: int) -> Fl
     ImportError
         Without scikit-learn.
     """
-    try:
+    with needing("the learned attacks need scikit-learn", extra="audit"):
         from sklearn.ensemble import (  # noqa: PLC0415 - optional
             HistGradientBoostingClassifier,
         )
-    except ImportError as error:
-        raise ImportError(
-            'the learned attacks need scikit-learn: pip install "dynaserve[audit]"'
-        ) from error
 
     rng = random_of(evidence.seed)
     models, rows, width = features.shape

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaserve._version import __version__
+from dynaserve.extras import needing
 from dynaserve.mia.report import curves, words
 from dynaserve.mia.report.report import Report
 from dynaserve.mia.results import AttackResult, Audit, Leak
@@ -29,10 +30,8 @@ def to_html(report: Report) -> str:
     ImportError
         Without jinja2, naming the extra that has it.
     """
-    try:
+    with needing("an HTML report needs jinja2", extra="audit"):
         import jinja2  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise ImportError('an HTML report needs jinja2: pip install "dynaserve[audit]"') from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,

@@ -15,10 +15,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-try:
+from dynaserve.extras import needing
+
+with needing("training networks needs torch", extra="torch"):
     import torch
-except ImportError as error:
-    raise ImportError('training networks needs torch: pip install "dynaserve[torch]"') from error
 
 StepLoss = Callable[[torch.Tensor, torch.Tensor, int], torch.Tensor]
 """From logits (b, k), labels (b,) or soft labels (b, k) and the epoch to the loss to minimize."""

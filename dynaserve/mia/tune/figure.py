@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynaserve.extras import needing
 from dynaserve.mia.tune.results import Trial, Tuning
 
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ def frontier_png(tuning: Tuning) -> bytes:
     ImportError
         Naming the extra, without matplotlib.
     """
-    try:
+    with needing("the figure needs matplotlib", extra="audit"):
         from matplotlib.figure import Figure  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise ImportError('the figure needs matplotlib: pip install "dynaserve[audit]"') from error
 
     figure = Figure(figsize=(10, 5), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)

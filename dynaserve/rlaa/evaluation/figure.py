@@ -9,6 +9,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.economics import DEFAULT_MAX_MRS
 from dynaserve.rlaa.evaluation.results import Row
 
@@ -32,10 +33,8 @@ _LINEAR = 0.01
 
 def require_matplotlib() -> None:
     """Raise ImportError, naming the extra, without matplotlib."""
-    try:
+    with needing("the figure needs matplotlib", extra="audit"):
         import matplotlib.figure  # noqa: F401, PLC0415 - optional
-    except ImportError as error:
-        raise ImportError('the figure needs matplotlib: pip install "dynaserve[audit]"') from error
 
 
 def mrs_png(rows: Sequence[Row]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.evaluation.data import Person, Record, Truth
 from dynaserve.rlaa.evaluation.scoring import CLASSES, class_of
 
@@ -73,13 +74,9 @@ class LinearAttacker:
 
 
 def _features() -> Any:
-    try:
+    with needing("the linear attacker needs scikit-learn", extra="audit"):
         from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - optional
         from sklearn.pipeline import make_union  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            'the linear attacker needs scikit-learn: pip install "dynaserve[audit]"'
-        ) from error
     words = TfidfVectorizer(
         sublinear_tf=True, ngram_range=(1, 2), min_df=2, strip_accents="unicode"
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.llm.protocol import LLMError
 
 _REFERENCE = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+):(?P<file>[\w.-]+(?:/[\w.-]+)*\.gguf)", re.ASCII)
@@ -67,13 +68,9 @@ def _parts(file: str) -> list[str]:
 
 
 def _download(repo: str, file: str, endpoint: str | None) -> Path:
-    try:
+    with needing("downloading a model needs huggingface-hub", extra="anonymize"):
         import huggingface_hub as hub  # noqa: PLC0415 - anonymize extra
         from huggingface_hub.errors import LocalEntryNotFoundError  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            'downloading a model needs huggingface-hub: pip install "dynaserve[anonymize]"'
-        ) from error
     try:
         return Path(hub.hf_hub_download(repo, file, local_files_only=True, endpoint=endpoint))
     except LocalEntryNotFoundError:

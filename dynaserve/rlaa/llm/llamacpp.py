@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import Self
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.llm.cancellation import check_cancelled
 from dynaserve.rlaa.llm.cores import physical_cores
 from dynaserve.rlaa.llm.hub import weights
@@ -77,12 +78,8 @@ class LlamaCppLLM:
     ) -> None:
         if context < 1 or (threads is not None and threads < 1):
             raise ValueError("context, threads: must be 1 or more")
-        try:
+        with needing("running a model needs llama-cpp-python", extra="anonymize"):
             from dynaserve.rlaa.llm.engine import Engine  # noqa: PLC0415 - anonymize extra
-        except ImportError as error:
-            raise ImportError(
-                'running a model needs llama-cpp-python: pip install "dynaserve[anonymize]"'
-            ) from error
         self._lock = threading.Lock()
         self._reuse = reuse
         self._engine: Engine | None = Engine(weights(model), context, threads or physical_cores())

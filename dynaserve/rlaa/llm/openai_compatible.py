@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dynaserve.extras import needing
 from dynaserve.rlaa.llm.protocol import (
     Completion,
     LLMError,
@@ -72,12 +73,8 @@ class OpenAICompatibleLLM:
     ) -> None:
         if context < 1 or not timeout > 0:
             raise ValueError("context, timeout: must be above 0")
-        try:
+        with needing("asking a server needs httpx", extra="anonymize"):
             from dynaserve.rlaa.llm.private_server import PrivateServer  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise ImportError(
-                'asking a server needs httpx: pip install "dynaserve[anonymize]"'
-            ) from error
         self._server = PrivateServer(
             base_url, allow_remote=allow_remote, api_key=api_key, timeout=timeout
         )
