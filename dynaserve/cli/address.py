@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 
 
@@ -28,14 +27,6 @@ def require_free(host: str, port: int) -> None:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise OSError(f"cannot listen on {host} port {port} ({reason}); try --port") from None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def url_of(host: str, port: int) -> str:

@@ -100,8 +100,8 @@ def _require_all(settings: ServeSettings) -> tuple[Model, Defense]:
 
 def _require_keys(settings: ServeSettings) -> None:
     """Refuse a service that others reach without API keys."""
-    from dynaserve.cli.address import is_loopback  # noqa: PLC0415 - only this command
     from dynaserve.serving.access.gate import key_file  # noqa: PLC0415 - starlette
+    from dynaserve.serving.access.local import is_loopback  # noqa: PLC0415
 
     if key_file(settings) is None and not is_loopback(settings.host):
         raise SettingsError(_NO_KEYS.format(host=settings.host))

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from dynaserve.cli.address import is_loopback, require_free, url_of
+from dynaserve.cli.address import require_free, url_of
 
 
 def test_a_port_in_use_is_named():
@@ -20,14 +20,6 @@ def test_a_port_in_use_is_named():
 def test_a_host_that_does_not_exist_is_named():
     with pytest.raises(OSError, match="--host not a host"):
         require_free("not a host", 3000)
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
-)
-def test_loopback_is_recognized(host, loopback):
-    assert is_loopback(host) is loopback
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dynaserve.serving.access.errors import ForbiddenError
-from dynaserve.serving.access.local import require_local
+from dynaserve.serving.access.local import is_loopback, require_local
 
 V4, V6, MAPPED = ("127.0.0.1", 3000), ("::1", 3000), ("::ffff:127.0.0.1", 3000)
 OUTSIDE = ("192.0.2.7", 3000)
@@ -140,3 +140,15 @@ def test_the_services_own_page_may_ask() -> None:
 def test_a_page_of_another_server_may_not(origin: str) -> None:
     with pytest.raises(ForbiddenError, match="web pages of other servers"):
         asked(origin=origin)
+
+
+@pytest.mark.parametrize(
+    ("name", "loopback"),
+    [
+        *(("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("::ffff:127.0.0.1", True)),
+        *(("localhost", True), ("me.localhost", True), ("localhost.example", False)),
+        *(("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("a.b", False), ("", False)),
+    ],
+)
+def test_loopback_is_recognized(name: str, loopback: bool) -> None:
+    assert is_loopback(name) is loopback
