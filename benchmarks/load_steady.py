@@ -19,7 +19,7 @@ AIM = 1.3
 """What a second worker should bring on two cores, the client on one of them too."""
 SOAK_CONNECTIONS = (8, 64)
 WARM_UP_SECONDS = 75
-"""BentoML keeps a timer for each request, and what it holds, until its time limit of 60 seconds."""
+"""In which allocators, pools and caches fill."""
 STEADY_SECONDS = 30
 """Looked at after that, at least."""
 SLICE_SECONDS = 2

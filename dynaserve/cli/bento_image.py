@@ -31,10 +31,10 @@ ENVIRONMENT = {
     "DYNASERVE_STATE_DIR": STATE,
 }
 
-# PORT comes first in BentoML's entry point, too.
+# As BentoML's entry point and the service find it.
 _READY = (
     "import os, urllib.request as r; e = os.environ; "
-    "port = e.get('PORT') or e.get('BENTOML_PORT') or '3000'; "
+    "port = e.get('PORT') or e.get('BENTOML_PORT') or e.get('DYNASERVE_PORT') or '3000'; "
     "r.urlopen(f'http://127.0.0.1:{port}/readyz', timeout=4)"
 )
 

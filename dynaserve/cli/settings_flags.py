@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from dynaserve.serving.settings import CONFIG, Settings, flag, variable
+from dynaserve.serving.settings import CONFIG, Settings, base_of, flag, variable
 
 METAVARS = {int: "INTEGER", float: "NUMBER"}
 
@@ -88,13 +88,6 @@ def parameter(kind: type[Settings], name: str, *, named: bool) -> inspect.Parame
         default=None,
         annotation=Annotated[(bool if typed else str) | None, about],
     )
-
-
-def base_of(info: FieldInfo) -> Any:
-    """Return the type of a setting, without None."""
-    kinds = [kind for kind in get_args(info.annotation) if kind is not type(None)]
-    optional = type(None) in get_args(info.annotation)
-    return kinds[0] if optional else info.annotation
 
 
 def choices_of(info: FieldInfo) -> str:

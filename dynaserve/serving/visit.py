@@ -1,7 +1,7 @@
 """One HTTP request, as access, limits and telemetry see it: everything but what it says.
 
-A visit is made when a request comes in (``front``), travels in its ASGI scope, and holds no byte of
-a body, no query and no score, so that it can be logged and counted as it is.
+A visit is made when a request comes in (``observed``), travels in its ASGI scope, and holds no byte
+of a body, no query and no score, so that it can be logged and counted as it is.
 """
 
 from __future__ import annotations

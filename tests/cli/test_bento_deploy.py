@@ -21,10 +21,19 @@ PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text()
 SECRET_OR_PLACE = {"DYNASERVE_NOISE_KEY", "DYNASERVE_STATE_DIR"}
 
 
+class Strict(yaml.SafeLoader):
+    """Refuses a key that comes twice, as strict parsers do."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), keys
+        return super().construct_mapping(node, deep)
+
+
 @pytest.fixture(scope="module")
 def documents() -> list[Any]:
     blocks = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    return [document for block in blocks for document in yaml.safe_load_all(block)]
+    return [document for block in blocks for document in yaml.load_all(block, Strict)]
 
 
 def of_kind(documents: list[Any], kind: str) -> Any:

@@ -56,7 +56,11 @@ def test_the_time_of_the_model_is_told_apart_from_that_of_the_defense() -> None:
     assert ran.defense > 0
 
 
-def test_a_call_is_counted_with_the_rows_that_were_asked_before() -> None:
+def test_a_call_is_counted_with_the_rows_that_were_asked_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counts, "LUMP", counts.Lump())
+    monkeypatch.setattr(counts, "LUMP_ROWS", 1)
     scorer = Scorer(Model(), DynaNoise.keyed(key=KEY))
     rows, repeated = value(counts.ROWS_OF_CALL), value(counts.REPEATED_ROWS)
     scorer(ROWS)

@@ -6,11 +6,10 @@ It may not print, log or put into an error what it looks for or what it finds.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-
-import numpy as np
 
 from dynaserve.canarybench.matching.decoding import decoded
 from dynaserve.canarybench.matching.layers import Layer, Skeleton, image, skeleton_of
@@ -94,6 +93,9 @@ class Matcher:
         it. Time grows with the length of the text alone; bytes that are no UTF-8 may come as
         lone surrogates (``errors="surrogateescape"``).
         """
+        return self._find(text, lambda _: False)
+
+    def _find(self, text: str, is_doubtful: Callable[[_Hit], bool]) -> list[Match]:
         hits: set[_Hit] = set()
         size = max(_BLOCK, 4 * self._reach)
         for start in range(0, max(len(text), 1), size):
@@ -101,7 +103,8 @@ class Matcher:
             block = text[begin : start + size]
             for layer in self._layers(Layer.of(block, begin)):
                 hits.update(self._hits(layer, text))
-        places = sorted(_explained(_merged(hits)), key=lambda hit: (hit.start, hit.end, hit.canary))
+        merged = _merged(hits, is_doubtful)
+        places = sorted(_explained(merged), key=lambda hit: (hit.start, hit.end, hit.canary))
         tiers = tuple(Tier)
         return [Match(self._ids[hit.canary], tiers[hit.rank], hit.start, hit.end) for hit in places]
 
@@ -112,19 +115,25 @@ class Matcher:
         several fields a part of a number counts from ten digits on: counts that stand side by
         side, as in a table, make any seven sooner or later.
         """
-        starts = np.array([0, *accumulate(len(field) + 1 for field in fields)])
+        starts = [0, *accumulate(len(field) + 1 for field in fields)]
         text = "\n".join(fields)
-        matches = self.find(text)
-        firsts = np.searchsorted(starts, [m.start for m in matches], "right") - 1
-        lasts = np.searchsorted(starts, [m.end - 1 for m in matches], "right") - 1
+
+        def field_at(place: int) -> int:
+            return bisect_right(starts, place) - 1
+
+        def is_doubtful(hit: _Hit) -> bool:
+            if hit.rank != Tier.DIGITS.rank or field_at(hit.start) == field_at(hit.end - 1):
+                return False
+            found = skeleton_of(text[hit.start : hit.end])
+            return found.isdecimal() and len(found) < MANY_DIGITS
+
         return [
             FieldMatch(
                 *(match.canary_id, match.tier),
-                *(int(first), match.start - int(starts[first])),
-                *(int(last), match.end - int(starts[last])),
+                *(first := field_at(match.start), match.start - starts[first]),
+                *(last := field_at(match.end - 1), match.end - starts[last]),
             )
-            for match, first, last in zip(matches, firsts, lasts, strict=True)
-            if first == last or not _is_short_number(match, text)
+            for match in self._find(text, is_doubtful)
         ]
 
     def _layers(self, block: Layer) -> Iterator[Layer]:
@@ -173,24 +182,31 @@ class Matcher:
         return _Hit(pattern.canary, start, end, tier.rank)
 
 
-def _is_short_number(match: Match, text: str) -> bool:
-    """Return whether a match is a few digits of a number."""
-    found = skeleton_of(text[match.start : match.end])
-    return match.tier is Tier.DIGITS and found.isdecimal() and len(found) < MANY_DIGITS
+def _merged(hits: Iterable[_Hit], is_doubtful: Callable[[_Hit], bool]) -> Iterator[_Hit]:
+    """Put overlapping hits of one canary together: the surest tier, as far as its hits reach.
+
+    Where that is doubtful, only those of them that are not.
+    """
+    for cluster in _overlapping(hits):
+        if is_doubtful(whole := _together(cluster)):
+            rest = [hit for hit in cluster if not is_doubtful(hit)]
+            yield from map(_together, _overlapping(rest))
+        else:
+            yield whole
 
 
-def _merged(hits: Iterable[_Hit]) -> Iterator[_Hit]:
-    """Put overlapping hits of one canary together: the surest tier, as far as its hits reach."""
+def _overlapping(hits: Iterable[_Hit]) -> Iterator[list[_Hit]]:
+    """Give the hits of one canary that overlap, by and by."""
     cluster: list[_Hit] = []
     reach = 0
     for hit in sorted(hits):
         if cluster and (hit.canary != cluster[0].canary or hit.start >= reach):
-            yield _together(cluster)
+            yield cluster
             cluster = []
         reach = max(reach, hit.end) if cluster else hit.end
         cluster.append(hit)
     if cluster:
-        yield _together(cluster)
+        yield cluster
 
 
 def _together(cluster: list[_Hit]) -> _Hit:

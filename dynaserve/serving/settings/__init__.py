@@ -5,7 +5,14 @@ from dynaserve.serving.settings.anonymizer import (
     AnonymizerSettings,
     attribute_names,
 )
-from dynaserve.serving.settings.base import CONFIG, Settings, SettingsError, flag, variable
+from dynaserve.serving.settings.base import (
+    CONFIG,
+    Settings,
+    SettingsError,
+    base_of,
+    flag,
+    variable,
+)
 from dynaserve.serving.settings.classifier import ServeSettings
 from dynaserve.serving.settings.server import ServiceSettings
 from dynaserve.serving.settings.summaries import SummariesSettings
@@ -20,6 +27,7 @@ __all__ = [
     "SettingsError",
     "SummariesSettings",
     "attribute_names",
+    "base_of",
     "flag",
     "variable",
 ]

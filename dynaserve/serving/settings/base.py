@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -233,6 +233,13 @@ def flag(name: str) -> str:
 def is_file(info: FieldInfo) -> bool:
     """Whether a setting names a file."""
     return A_FILE in info.metadata
+
+
+def base_of(info: FieldInfo) -> Any:
+    """Return the type of a setting, without None."""
+    kinds = [kind for kind in get_args(info.annotation) if kind is not type(None)]
+    optional = type(None) in get_args(info.annotation)
+    return kinds[0] if optional else info.annotation
 
 
 def absolute(name: str | None) -> str | None:

@@ -17,7 +17,7 @@ from dynaserve.serving.settings import (
     SummariesSettings,
     variable,
 )
-from dynaserve.serving.settings.base import TABLES
+from dynaserve.serving.settings.base import TABLES, base_of
 
 HEAD = """\
 # Configuration
@@ -96,13 +96,12 @@ def is_shared(name: str, info: FieldInfo) -> bool:
 
 def type_of(info: FieldInfo) -> str:
     """Return what a setting takes, in words."""
-    kinds = [kind for kind in get_args(info.annotation) if kind is not type(None)]
-    kind = kinds[0] if type(None) in get_args(info.annotation) else info.annotation
+    kind = base_of(info)
     if get_origin(kind) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind))
     if get_origin(kind) is tuple:
         return "names"
-    return {bool: "true or false", int: "integer", float: "number"}.get(kind, "text")  # type: ignore[arg-type]
+    return {bool: "true or false", int: "integer", float: "number"}.get(kind, "text")
 
 
 def default_of(info: FieldInfo) -> str:

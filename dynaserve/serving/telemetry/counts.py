@@ -28,6 +28,9 @@ REQUEST_SECONDS = (
 PHASE_SECONDS = (0.00001, 0.00002, 0.00005, 0.0001, *REQUEST_SECONDS[:-2])
 BATCH_ROWS = tuple(2.0**power for power in range(15))
 
+LUMP_ROWS = 1000
+"""Fewest rows that repeats and kept labels are told of."""
+
 REQUESTS = Counter(
     "dynaserve_requests",
     "HTTP requests that ended, by route and status code.",
@@ -36,7 +39,7 @@ REQUESTS = Counter(
 )
 SECONDS = Histogram(
     "dynaserve_request_seconds",
-    "Time from the first byte of a request to the last of its answer.",
+    "Time from a request's head to when its answer was handed to the connection.",
     ["endpoint"],
     registry=REGISTRY,
     buckets=REQUEST_SECONDS,
@@ -142,21 +145,32 @@ def count_end(visit: Visit, seconds: float) -> None:
             BUDGET_REFUSALS.inc()
 
 
-class Kept:
-    """Follows the core's count of labels kept, which only grows."""
+class Lump:
+    """Holds back what would tell of a single row, until it is of many.
+
+    Whoever reads a count before and after a request of their own reads what happened to that one:
+    whether the noise had moved its label, whether somebody else had asked the same.
+    """
 
     def __init__(self) -> None:
-        self.told = _core.labels_kept()
+        self.told = _core.labels_kept()  # which only grows
+        self.rows = self.repeated = 0
         self.lock = threading.Lock()
 
-    def since(self) -> int:
-        """Return how many were kept since the last time, whichever thread asks."""
+    def add(self, rows: int, repeated: int) -> None:
+        """Add the rows of a call, and tell of all since the last time if they are enough."""
         with self.lock:
-            before, self.told = self.told, _core.labels_kept()
-            return self.told - before
+            self.rows += rows
+            self.repeated += repeated
+            if self.rows < LUMP_ROWS:
+                return
+            kept = _core.labels_kept()
+            REPEATED_ROWS.inc(self.repeated)
+            LABELS_KEPT.inc(kept - self.told)
+            self.told, self.rows, self.repeated = kept, 0, 0
 
 
-KEPT = Kept()
+LUMP = Lump()
 
 
 def count_call(rows: int, repeated: int = 0) -> None:
@@ -170,7 +184,4 @@ def count_call(rows: int, repeated: int = 0) -> None:
         Of them, those that `Repeats` had seen.
     """
     ROWS_OF_CALL.observe(rows)
-    if repeated:
-        REPEATED_ROWS.inc(repeated)
-    if kept := KEPT.since():
-        LABELS_KEPT.inc(kept)
+    LUMP.add(rows, repeated)

@@ -7,8 +7,9 @@ always kept, a line and a span only where somebody asked for them.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import Any, Literal, Protocol
+from typing import Any
 
+from dynaserve.serving.settings.server import TelemetrySettings
 from dynaserve.serving.telemetry.counts import count_begin, count_end, expect_reasons
 from dynaserve.serving.telemetry.logs import write_request
 from dynaserve.serving.telemetry.spans import Spans, spans_to
@@ -17,18 +18,6 @@ from dynaserve.serving.visit import Visit
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"})
 OTHER = "_OTHER"
 """What OpenTelemetry calls any further method: a client can make up as many as it likes."""
-
-
-class TelemetrySettings(Protocol):
-    """What an observer is told, of all settings of a service."""
-
-    @property
-    def logs(self) -> Literal["off", "json"]:
-        """Whether each request gets a line."""
-
-    @property
-    def traces(self) -> str | None:
-        """OTLP/HTTP endpoint for spans."""
 
 
 class Observer:

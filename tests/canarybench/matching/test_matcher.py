@@ -145,6 +145,8 @@ def test_fields_are_searched_each_and_across_their_borders() -> None:
         (["23125", "407"], 0),  # so may two counts stand side by side
         (["0-23125", "407"], 0),
         (["30 23125", "407"], 1),
+        (["call 2312540", "7 users"], 1),  # seven in one field, whatever comes after
+        (["3 users", "0 2312540"], 1),
         (["two three one", "two five four zero seven"], 1),  # no counts
     ],
 )

@@ -108,7 +108,10 @@ def test_requests_in_flight_go_up_and_down(grown: Grown) -> None:
     assert grown("dynaserve_requests_in_flight") == 0
 
 
-def test_a_call_counts_its_rows_repeats_and_labels_kept(grown: Grown) -> None:
+def test_a_call_counts_its_rows_repeats_and_labels_kept(
+    grown: Grown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "LUMP_ROWS", 1)
     count_call(1)  # takes up what other code in this process kept before
     before = grown("dynaserve_labels_kept_total")
     logits = np.random.default_rng(0).standard_normal((64, 10)).astype(np.float32)
@@ -126,9 +129,23 @@ def test_a_call_counts_its_rows_repeats_and_labels_kept(grown: Grown) -> None:
     assert grown("dynaserve_labels_kept_total") - before == kept
 
 
-def test_no_label_kept_is_lost_or_counted_twice_by_threads(grown: Grown) -> None:
+def test_what_tells_of_single_rows_is_told_of_a_thousand_at_once(
+    grown: Grown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "LUMP", counts.Lump())
+    told = []
+    for rows, repeated in ((998, 2), (1, 1), (1, 1), (999, 5), (2, 0)):
+        count_call(rows, repeated)
+        told.append(grown("dynaserve_repeated_rows_total"))
+    assert told == [0, 0, 4, 4, 9]
+
+
+def test_no_label_kept_is_lost_or_counted_twice_by_threads(
+    grown: Grown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "LUMP_ROWS", 1)
     count_call(1)
-    start, before = counts.KEPT.told, grown("dynaserve_labels_kept_total")
+    start, before = counts.LUMP.told, grown("dynaserve_labels_kept_total")
     logits = np.random.default_rng(0).standard_normal((64, 10)).astype(np.float32)
 
     def call(_: int) -> None:
@@ -137,8 +154,8 @@ def test_no_label_kept_is_lost_or_counted_twice_by_threads(grown: Grown) -> None
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(call, range(200)))
-    assert counts.KEPT.told > start
-    assert grown("dynaserve_labels_kept_total") - before == counts.KEPT.told - start
+    assert counts.LUMP.told > start
+    assert grown("dynaserve_labels_kept_total") - before == counts.LUMP.told - start
 
 
 def test_a_second_import_meets_no_metrics_of_the_first() -> None:
