@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 
 import bentoml
 from bentoml._internal.utils.uri import join_paths
-from bentoml.exceptions import BentoMLConfigException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
@@ -39,12 +38,12 @@ from dynaserve.serving.anonymizer_api import (
 )
 from dynaserve.serving.anonymizers import Runs, make_anonymizers, prepare
 from dynaserve.serving.failures import FailedError, contained, withheld
-from dynaserve.serving.front import FrontedService
+from dynaserve.serving.front import FrontedService, ready_made
 from dynaserve.serving.proposals import proposals
 from dynaserve.serving.refusals import answered, gone
 from dynaserve.serving.refused import LaterError, RefusedError
 from dynaserve.serving.review import page
-from dynaserve.serving.settings import AnonymizerSettings, SettingsError
+from dynaserve.serving.settings import AnonymizerSettings
 from dynaserve.serving.stoppable import GoneError, Workbench
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.texts import Asked, read_items, read_text
@@ -282,26 +281,11 @@ def anonymizer_service(
 
     Notes
     -----
-    It binds to 127.0.0.1 unless ``bentoml serve --host`` or ``BENTOML_HOST`` say otherwise, and
-    keeps no access log unless BentoML's own configuration turns it on. Each worker has a model of
-    its own, and works on one text at a time.
+    Each worker has a model of its own, and works on one text at a time.
     """
-    try:
-        settings = AnonymizerSettings.from_environment()
-    except SettingsError as error:
-        raise BentoMLConfigException(str(error)) from None
-    # A plain function in a class would become a method.
-    own = {} if anonymizer is None else {"anonymizer": staticmethod(anonymizer)}
-    service = type("AnonymizerService", (AnonymizerService,), own)
-    defaults: dict[str, Any] = {
-        "name": "Anonymizer",
-        "description": DESCRIPTION,
-        "http": {"host": settings.host, "port": settings.port},
-        "logging": {"access": {"enabled": False}},
-        "workers": settings.workers,
-        "service_class": AnonymizerFront,
-    }
-    return bentoml.service(**(defaults | options))(service)
+    return ready_made(
+        AnonymizerFront, AnonymizerService, DESCRIPTION, options, anonymizer=anonymizer
+    )
 
 
 Anonymizer = anonymizer_service()

@@ -17,7 +17,6 @@ from typing import Annotated, Any, cast
 import bentoml
 import numpy as np
 import orjson
-from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -28,7 +27,7 @@ from starlette.types import Scope
 from dynaserve.serving.batching import Batches
 from dynaserve.serving.defenses import choose_defense, rehearse
 from dynaserve.serving.direct import direct_app
-from dynaserve.serving.front import FrontedService
+from dynaserve.serving.front import FrontedService, ready_made
 from dynaserve.serving.inference import Endpoints
 from dynaserve.serving.models import UnscoredError, load_model
 from dynaserve.serving.refusals import answered
@@ -42,7 +41,7 @@ from dynaserve.serving.requests import (
     read_rows,
 )
 from dynaserve.serving.scoring import Scorer
-from dynaserve.serving.settings import ServeSettings, SettingsError
+from dynaserve.serving.settings import ServeSettings
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.visit import visit_of
 
@@ -199,25 +198,8 @@ class ClassifierFront(FrontedService):
 
 
 def classifier_service(**options: Any) -> bentoml.Service[ClassifierService]:
-    """Make the service; ``options`` are those of ``bentoml.service``, such as ``image``.
-
-    It binds to 127.0.0.1 unless ``bentoml serve --host`` or ``BENTOML_HOST`` say otherwise, and
-    keeps no access log, which takes time of every request, unless BentoML's own configuration
-    turns it on; ``/metrics`` counts requests either way.
-    """
-    try:
-        settings = ServeSettings.from_environment()
-    except SettingsError as error:
-        raise BentoMLConfigException(str(error)) from None
-    defaults: dict[str, Any] = {
-        "name": "Classifier",
-        "description": DESCRIPTION,
-        "http": {"host": settings.host, "port": settings.port},
-        "logging": {"access": {"enabled": False}},
-        "workers": settings.workers,
-        "service_class": ClassifierFront,
-    }
-    return bentoml.service(**(defaults | options))(ClassifierService)
+    """Make the service; ``options`` are those of ``bentoml.service``, such as ``image``."""
+    return ready_made(ClassifierFront, ClassifierService, DESCRIPTION, options)
 
 
 Classifier = classifier_service()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import bentoml
 from bentoml._internal import server
@@ -20,6 +20,7 @@ from bentoml._internal.server.http.instruments import RunnerTrafficMetricsMiddle
 from bentoml._internal.server.http.traffic import MaxConcurrencyMiddleware, TimeoutMiddleware
 from bentoml._internal.utils.analytics.usage_stats import do_not_track
 from bentoml._internal.utils.uri import join_paths
+from bentoml.exceptions import BentoMLConfigException
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -32,9 +33,11 @@ from dynaserve.serving.access.gate import HEALTH, METRICS, Gate
 from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.connections import install
 from dynaserve.serving.observed import Observed
-from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.settings import ServiceSettings, SettingsError
 from dynaserve.serving.telemetry import Observer, configure_logs, metrics
 from dynaserve.serving.visit import UNKNOWN, visit_of
+
+T = TypeVar("T")
 
 # BentoML reports what is served unless told otherwise, and remembers whether it was told.
 os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
@@ -130,6 +133,53 @@ class FrontedService(bentoml.Service[Any]):  # type: ignore[misc] # BentoML's SD
         app.add_middleware(Observed, observer=observer)
         install()
         return app
+
+
+def ready_made(
+    front: type[FrontedService],
+    kind: type[T],
+    description: str,
+    options: Mapping[str, Any],
+    **functions: Callable[..., Any] | None,
+) -> bentoml.Service[T]:
+    """Make a service as its settings say.
+
+    It binds to 127.0.0.1 unless its settings, ``bentoml serve --host`` or ``BENTOML_HOST`` say
+    otherwise, and keeps no access log, which takes time of every request, unless BentoML's own
+    configuration turns it on; ``/metrics`` counts requests either way.
+
+    Parameters
+    ----------
+    front
+        Makes BentoML's service of it.
+    kind
+        What it does; its name without "Service" is that of the service.
+    options
+        Those of ``bentoml.service``, such as ``image``.
+    functions
+        To take the place of attributes; None leaves one as it is.
+
+    Raises
+    ------
+    BentoMLConfigException
+        Listing what is wrong with the settings.
+    """
+    try:
+        settings = front.settings_class.from_environment()
+    except SettingsError as error:
+        raise BentoMLConfigException(str(error)) from None
+    # A plain function in a class would become a method.
+    own = {name: staticmethod(each) for name, each in functions.items() if each is not None}
+    defaults: dict[str, Any] = {
+        "name": kind.__name__.removesuffix("Service"),
+        "description": description,
+        "http": {"host": settings.host, "port": settings.port},
+        "logging": {"access": {"enabled": False}},
+        "workers": settings.workers,
+        "service_class": front,
+    }
+    made = type(kind.__name__, (kind,), own) if own else kind
+    return bentoml.service(**{**defaults, **options})(made)
 
 
 def replaced(layer: object) -> bool:

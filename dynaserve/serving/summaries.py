@@ -19,7 +19,6 @@ from typing import Annotated, Any, TypeVar, cast
 import anyio
 import bentoml
 from bentoml._internal.utils.uri import join_paths
-from bentoml.exceptions import BentoMLConfigException
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -31,12 +30,12 @@ from dynaserve.canarybench.summarizers import Summarizer, keyword_summary
 from dynaserve.serving.audits import AuditFiles
 from dynaserve.serving.conversations import read_conversations
 from dynaserve.serving.failures import contained, withheld
-from dynaserve.serving.front import FrontedService
+from dynaserve.serving.front import FrontedService, ready_made
 from dynaserve.serving.publishing import Outcome, Policy, publish
 from dynaserve.serving.refusals import answered
 from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.requests import Unread, read_body
-from dynaserve.serving.settings import SettingsError, SummariesSettings
+from dynaserve.serving.settings import SummariesSettings
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.visit import visit_of
 
@@ -219,29 +218,15 @@ def summaries_service(
         From a string to a string, instead of `dynaserve.redaction.redact`.
     options
         Those of ``bentoml.service``, such as ``image``.
-
-    Notes
-    -----
-    It binds to 127.0.0.1 unless ``bentoml serve --host`` or ``BENTOML_HOST`` say otherwise, and
-    keeps no access log unless BentoML's own configuration turns it on.
     """
-    try:
-        settings = SummariesSettings.from_environment()
-    except SettingsError as error:
-        raise BentoMLConfigException(str(error)) from None
-    own = {"summarizer": summarizer, "redact": redact}
-    # A plain function in a class would become a method.
-    functions = {name: staticmethod(each) for name, each in own.items() if each is not None}
-    service = type("SummariesService", (SummariesService,), functions)
-    defaults: dict[str, Any] = {
-        "name": "Summaries",
-        "description": DESCRIPTION,
-        "http": {"host": settings.host, "port": settings.port},
-        "logging": {"access": {"enabled": False}},
-        "workers": settings.workers,
-        "service_class": SummariesFront,
-    }
-    return bentoml.service(**(defaults | options))(service)
+    return ready_made(
+        SummariesFront,
+        SummariesService,
+        DESCRIPTION,
+        options,
+        summarizer=summarizer,
+        redact=redact,
+    )
 
 
 Summaries = summaries_service()

@@ -15,13 +15,12 @@ from dynaserve.serving.telemetry.counts import count_call  # noqa: E402
 from dynaserve.serving.telemetry.exposition import metrics, start_metrics  # noqa: E402
 from dynaserve.serving.telemetry.ids import request_id  # noqa: E402
 from dynaserve.serving.telemetry.logs import configure_logs  # noqa: E402
-from dynaserve.serving.telemetry.observer import Observer, TelemetrySettings  # noqa: E402
+from dynaserve.serving.telemetry.observer import Observer  # noqa: E402
 from dynaserve.serving.telemetry.repeats import Repeats  # noqa: E402
 
 __all__ = [
     "Observer",
     "Repeats",
-    "TelemetrySettings",
     "configure_logs",
     "count_call",
     "metrics",
