@@ -7,6 +7,10 @@ python -m benchmarks.bulk anonymize --texts 200000 --data ../shared/data --kills
 ``defend`` times whole commands, start and end of Dask included, and beside that the work alone as
 the command's own progress tells it: from when workers begin with rows to when the last is done.
 Workers take turns, so that a slow spell of the machine hits both; the best of each counts.
+
+It fails if outputs differ, if a worker holds more than `LIMIT`, if two workers do the work of
+`LARGE` rows or more less than `SPEEDUP` times as fast as one, or if there were fewer kills than
+asked for.
 """
 
 from __future__ import annotations
@@ -35,6 +39,10 @@ from dynaserve import DynaNoise
 
 ROW_GROUP = 65_536
 MIB = 2**20
+LIMIT = 1024
+"""MiB that a worker may hold."""
+LARGE, SPEEDUP = 500_000, 1.6
+"""From so many rows on, two workers have to do the work so many times as fast as one."""
 VERSION = "made-up-logits"
 HEADER = "workers  seconds  per second   work, s per second  MiB/worker"
 
@@ -46,6 +54,30 @@ def best_of(taken: list[Timing]) -> Timing:
         min(each.work for each in taken),
         max(each.peak for each in taken),
     )
+
+
+def require_small(timing: Timing) -> None:
+    """Hold the limit of memory.
+
+    Raises
+    ------
+    SystemExit
+        A worker has held more.
+    """
+    if timing.peak > LIMIT:
+        raise SystemExit(f"a worker held {timing.peak:.0f} MiB, more than {LIMIT}")
+
+
+def require_faster(rows: int, speedup: float) -> None:
+    """Hold the limit of how much faster two workers are, for so many rows that it counts.
+
+    Raises
+    ------
+    SystemExit
+        They are less.
+    """
+    if rows >= LARGE and speedup < SPEEDUP:
+        raise SystemExit(f"2 workers do the work {speedup:.2f} times as fast, less than {SPEEDUP}")
 
 
 def line_of(workers: int, rows: int, timing: Timing) -> str:
@@ -117,9 +149,11 @@ def defend(directory: Path, arguments: argparse.Namespace) -> None:
     best = {workers: best_of(taken) for workers, taken in timings.items()}
     for workers, timing in best.items():
         print(line_of(workers, rows, timing))
+        require_small(timing)
     whole, work = best[1].seconds / best[2].seconds, best[1].work / best[2].work
     print(f"2 workers are {whole:.2f} times as fast as 1, and {work:.2f} times in the work alone")
     print("every run equals one call of the defense in one process, bit for bit")
+    require_faster(rows, work)
 
 
 def corpus(data: Path) -> list[str]:
@@ -166,26 +200,35 @@ def digest_of(output: Path) -> str:
     return content.hexdigest()
 
 
-def killed_run(run: tuple[object, ...], output: Path, kills: int, seconds: float) -> int:
-    """Run it and kill it again and again, then let it end; return how often it was killed.
+def killed_run(run: tuple[object, ...], output: Path, moments: list[float]) -> None:
+    """Run it and kill it again and again, then let it end.
 
     Parameters
     ----------
-    seconds
-        What an uninterrupted run takes: kills come at random moments of their share of it.
+    moments
+        Seconds after which to kill it, each time.
+
+    Raises
+    ------
+    SystemExit
+        It ended before it was killed so often.
     """
-    killed = 0
-    for _ in range(kills):
+    for killed, moment in enumerate(moments):
         command = Command(*run)
         with suppress(subprocess.TimeoutExpired):
-            command.process.wait(random.uniform(0, 2 * seconds / (kills + 1)))
+            command.process.wait(moment)
         if command.process.poll() is not None:
-            break
+            command.ends()
+            raise SystemExit(f"it ended after {killed} of {len(moments)} kills; try more texts")
         command.kill()
-        killed += 1
         print(f"killed with {len(list(output.glob('part-*')))} parts done", flush=True)
     Command(*run).ends()
-    return killed
+
+
+def moments_of(seed: int, kills: int, seconds: float) -> list[float]:
+    """Return random moments to kill a run at that takes so many seconds, each of its share."""
+    generator = random.Random(seed)
+    return [generator.uniform(0, seconds / kills) for _ in range(kills)]
 
 
 def anonymize(directory: Path, arguments: argparse.Namespace) -> None:
@@ -202,10 +245,12 @@ def anonymize(directory: Path, arguments: argparse.Namespace) -> None:
         taken = Command("anonymize", source, output, "--workers", workers).ends()
         digests[f"{workers} workers"] = digest_of(output)
         print(line_of(workers, count, taken), flush=True)
+        require_small(taken)
     output = directory / "killed"
     run = ("anonymize", source, output, "--workers", arguments.workers[-1])
-    killed = killed_run(run, output, arguments.kills, taken.seconds)
-    digests[f"killed {killed} times"] = digest_of(output)
+    print(f"killed at moments of --seed {arguments.seed}")
+    killed_run(run, output, moments_of(arguments.seed, arguments.kills, taken.seconds))
+    digests[f"killed {arguments.kills} times"] = digest_of(output)
     if len(set(digests.values())) > 1:
         raise SystemExit(f"the outputs differ: {digests}")
     print(f"the same output, byte for byte: {', '.join(digests)}")
@@ -224,6 +269,7 @@ def main() -> None:
     other.add_argument("--texts", type=int, default=400)
     other.add_argument("--data", type=Path, default=Path("../shared/data"))
     other.add_argument("--kills", type=int, default=2)
+    other.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     other.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     other.set_defaults(measure=anonymize)
     for each in (one, other):

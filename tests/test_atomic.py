@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dynaserve.atomic import create_file, replace_file
+from dynaserve.atomic import create_file, replace_file, replace_with
 
 
 def test_replacing_leaves_the_new_content_and_no_other_file(tmp_path: Path) -> None:
@@ -36,6 +37,22 @@ def test_a_failed_replacement_keeps_the_old_content(
     with pytest.raises(OSError, match="disk full"):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_content_may_come_in_pieces_and_if_they_fail_the_old_content_stays(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_with(path, iter([b"one ", b"and ", b"two"]), mode=0o600)
+    assert path.read_bytes() == b"one and two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError("a disk")
+
+    with pytest.raises(OSError, match="a disk"):
+        replace_with(path, pieces())
+    assert path.read_bytes() == b"one and two"
     assert list(tmp_path.iterdir()) == [path]
 
 

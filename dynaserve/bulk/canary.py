@@ -21,13 +21,14 @@ from dynaserve.bulk.canary_rows import read_conversations, require_columns
 from dynaserve.bulk.cluster import Place
 from dynaserve.bulk.output import LEDGER
 from dynaserve.bulk.reading import close, read_tables
-from dynaserve.bulk.run import Watch, run
+from dynaserve.bulk.run import Watch, require_apart, run
 from dynaserve.bulk.shards import Shard, Stamp, cut, find_shards, require_unchanged, stamps
 from dynaserve.canarybench.conversations import Conversation
-from dynaserve.canarybench.large import HASHED, PER_CLUSTER, Model, default_clusters, fit
+from dynaserve.canarybench.large import PER_CLUSTER, Model, default_clusters, fit
 from dynaserve.canarybench.large_release import Assigned, Selection, user_hash
 from dynaserve.canarybench.large_sample import Sample
 from dynaserve.canarybench.manifest import CanaryManifest
+from dynaserve.canarybench.terms import HASHED
 
 _WORK = "_work"
 _PIECE = 1 << 24
@@ -56,9 +57,27 @@ class Corpus:
     _begun: tuple[Stamp, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        require_apart(self.source, self.output)
         self.shards = find_shards(self.source)
         self._begun = stamps(self.shards)
         require_columns(self.shards)
+
+    def claim(self) -> None:
+        """Make the directory to work in, where there is nothing but what an earlier audit left.
+
+        Raises
+        ------
+        ValueError
+            The output holds something else, or its work is open to others.
+        """
+        there = sorted(self.output.iterdir()) if self.output.exists() else []
+        if there and not self._work.is_dir():
+            raise ValueError(
+                f"{self.output}: is not empty, and no earlier audit has worked there: holds "
+                f"{there[0].name}; name another directory"
+            )
+        self._work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_private(self._work)
 
     def count(self, where: Place, watch: Watch) -> int:
         """Have the terms of all conversations counted, and return how many there are.
@@ -66,11 +85,8 @@ class Corpus:
         Raises
         ------
         ValueError, OSError, StoppedError
-            As `run`; a row that is no conversation is refused, as are two with one id. So is a
-            directory to work in that others may open.
+            As `run`; a row that is no conversation is refused, as are two with one id.
         """
-        self._work.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_private(self._work)
         done = run(
             Vectors(),
             self.source,
@@ -97,7 +113,7 @@ class Corpus:
         path = self._work / f"model-{clusters}-{seed}-{of}.npz"
         if not path.exists():
             self._fitted(rows, clusters, seed).save(path)
-        return Clusters(path, hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest())
+        return Clusters.by(path)
 
     def _fitted(self, rows: int, clusters: int, seed: int) -> Model:
         sample = Sample(PER_CLUSTER * clusters, seed)

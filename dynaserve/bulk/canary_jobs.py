@@ -7,7 +7,9 @@ here.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from dynaserve.bulk.canary_rows import read_conversations, read_ids
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.job import Done, Work
 from dynaserve.bulk.reading import read_tables
 from dynaserve.bulk.shards import Unit, require_arrow
-from dynaserve.canarybench.large import HASHED, Model, count_terms
+from dynaserve.canarybench.large import Model
 from dynaserve.canarybench.large_release import LONGEST, user_hash
+from dynaserve.canarybench.terms import HASHED, count_terms, require_sklearn
 
 _MOST = np.iinfo(np.uint16).max
 
@@ -44,6 +48,7 @@ class Vectors:
     def start(self) -> Work:
         """See `Job`."""
         require_arrow().set_cpu_count(1)  # a worker is one of many
+        require_sklearn("sklearn.feature_extraction.text")  # or the worker is told what it lacks
         return _vectors
 
 
@@ -85,7 +90,7 @@ class Clusters:
     model
         The file of the fitted clusters, which every worker sees.
     digest
-        Of what is in it.
+        Of what is in it, by which a worker that sees another file refuses to work.
     """
 
     model: Path
@@ -93,6 +98,11 @@ class Clusters:
 
     command = "clusters"
     suffix = "parquet"
+
+    @classmethod
+    def by(cls, model: Path) -> Clusters:
+        """Return the job for a file that is there now."""
+        return cls(model, _digest_of(model))
 
     def configuration(self) -> Mapping[str, Any]:
         """See `Job`."""
@@ -106,7 +116,16 @@ class Clusters:
     def start(self) -> Work:
         """See `Job`."""
         require_arrow().set_cpu_count(1)
+        if _digest_of(self.model) != self.digest:
+            raise StoppedError(
+                f"the worker on {socket.gethostname()} has another {self.model} than this process; "
+                "workers have to see the same files under the same paths"
+            )
         return partial(_clusters, Model.load(self.model))
+
+
+def _digest_of(model: Path) -> str:
+    return hashlib.blake2b(model.read_bytes(), digest_size=16).hexdigest()
 
 
 def _clusters(model: Model, unit: Unit, _: int) -> Done:

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dynaserve.bulk.errors import InputError
 from dynaserve.bulk.ids import is_id, is_whole
 from dynaserve.bulk.job import place
-from dynaserve.bulk.reading import TOO_LONG, read_lines, read_tables
+from dynaserve.bulk.reading import TOO_LONG, Unreadable, read_lines, read_tables, values_of
 from dynaserve.bulk.shards import Format, Shard, Unit, open_parquet
 from dynaserve.canarybench.conversations import Conversation
 
@@ -51,12 +52,12 @@ def read_conversations(unit: Unit, first: int) -> Iterator[Conversation]:
 
     Raises
     ------
-    ValueError
+    InputError
         A row is none; the message says which, and what it lacks.
     """
     for row, each in enumerate(_read(unit)):
         if isinstance(each, str):
-            raise ValueError(f"{place(unit, first, row)}: {each}")
+            raise InputError(f"{place(unit, first, row)}: {each}")
         yield each
 
 
@@ -67,12 +68,7 @@ def _read(unit: Unit) -> Iterator[Conversation | str]:
             yield TOO_LONG if line is None else _of_line(line)
         return
     for batch in read_tables(unit, FIELDS):
-        try:
-            rows = zip(*(batch.column(name).to_pylist() for name in FIELDS), strict=True)
-        except UnicodeDecodeError:
-            yield "this row, or one of the next, is not UTF-8"
-            return
-        for row in rows:
+        for row in zip(*(values_of(batch.column(name)) for name in FIELDS), strict=True):
             yield _of_values(*row)
 
 
@@ -87,6 +83,9 @@ def _of_line(line: bytes) -> Conversation | str:
 
 
 def _of_values(own: Any, user: Any, text: Any) -> Conversation | str:
+    for name, value in zip(FIELDS, (own, user, text), strict=True):
+        if isinstance(value, Unreadable):
+            return f"its {name} {value.value}"
     for name, value in (("id", own), ("user", user)):
         if not is_id(value) or value == "":
             return f"needs a field {name!r} that is a string or a whole number"

@@ -11,12 +11,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.extras import needing
 
 _PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
 _LOOPBACK = "127.0.0.1"
+_ENCRYPTED = {"tls", "wss"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def connected(where: Place) -> Iterator[Any]:
 def _client_of(distributed: Any, address: str) -> Any:
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said in our words
+    _require_certificates(distributed, address)
     try:
         client = distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, distributed.TimeoutError):
@@ -102,6 +104,24 @@ def _client_of(distributed: Any, address: str) -> Any:
                 f"{address}: the scheduler has no workers; start some with: dask worker {address}"
             ) from None
     return client
+
+
+def _require_certificates(distributed: Any, address: str) -> None:
+    """Refuse an address that takes certificates if there are none.
+
+    A client that finds out by itself is left half-made, and blocks the next one when it goes.
+    """
+    where = "in Dask's configuration, under distributed.comm.tls"
+    try:
+        told = distributed.Security().get_connection_args("client")
+    except (OSError, ValueError):
+        raise StoppedError(f"the certificates {where} cannot be read") from None
+    encrypted = address.partition("://")[0] in _ENCRYPTED
+    if told["ssl_context"] is None if encrypted else told["require_encryption"]:
+        raise StoppedError(
+            f"{address}: takes certificates to speak with; name them {where}, and give an address "
+            "of tls://"
+        )
 
 
 @contextmanager

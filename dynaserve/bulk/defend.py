@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
-from dynaserve.bulk.reading import read_tables
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.ids import is_id
+from dynaserve.bulk.job import Done, Reject, Work, place
+from dynaserve.bulk.reading import read_tables, values_of
 from dynaserve.bulk.releasing import (
     Columns,
     common_types,
@@ -86,7 +88,7 @@ class Defending:
     def ids(self, unit: Unit) -> Iterator[Sequence[Any]]:
         """See `Job`."""
         for batch in read_tables(unit, [self.columns.id]):
-            yield batch.column(0).to_pylist()
+            yield values_of(batch.column(0))
 
     def defense(self) -> Defense:
         """Return the defense.
@@ -129,7 +131,8 @@ class Defending:
 def _defended(defense: Defense, columns: Columns, unit: Unit, first: int) -> Done:
     """Defend a unit; see `Work`."""
     arrow = require_arrow()
-    tables, rejects, row = [], [], 0
+    tables, row = [], 0
+    rejects: list[Reject] = []
     for batch in read_tables(unit, columns.names):
         ids = batch.column(columns.id)
         released = release(defense, batch, columns)
@@ -137,10 +140,10 @@ def _defended(defense: Defense, columns: Columns, unit: Unit, first: int) -> Don
         tables.append(
             arrow.table([kept, released.labels, released.probabilities], _schema(ids.type))
         )
-        rejects += [
-            Reject(ids[at].as_py(), place(unit, first, row + at), "invalid", reason)
-            for at, reason in sorted(released.refused.items())
-        ]
+        for at, reason in sorted(released.refused.items()):
+            (own,) = values_of(ids.slice(at, 1))
+            known = own if is_id(own) else None
+            rejects.append(Reject(known, place(unit, first, row + at), "invalid", reason))
         row += batch.num_rows
     sink = io.BytesIO()
     # Floats hardly repeat, which a dictionary is for, and nobody looks for a range of them.

@@ -8,23 +8,22 @@ secrets where it is itself told to: in its environment or in a file.
 from __future__ import annotations
 
 import json
+import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from dynaserve._version import __version__
+from dynaserve.bulk.errors import InputError, StoppedError, UnforeseenError
 from dynaserve.bulk.ids import Hashes, hashes_of
 from dynaserve.bulk.output import Output
 from dynaserve.bulk.reading import close
 from dynaserve.bulk.shards import Unit
 
 _T = TypeVar("_T")
-
-
-class StoppedError(Exception):
-    """A run cannot go on; the message says why. What is done is kept."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,8 @@ class Job(Protocol):
         ------
         StoppedError
             The worker lacks something, such as a key, or has another one.
+        ValueError, OSError, ImportError
+            Something that it has cannot be used; no row is known yet.
         """
         ...
 
@@ -147,57 +148,103 @@ def place(unit: Unit, first: int, row: int) -> str:
     return f"{unit.shard.name}, row {first + row + 1}"
 
 
-def survey(job: Job, unit: Unit) -> Hashes:
-    """Return the hashes of the ids of a unit, one for each row."""
-    return hashes_of([own for piece in job.ids(unit) for own in piece])
+def survey(run: str, job: Job, unit: Unit) -> Hashes:
+    """Return the hashes of the ids of a unit, one for each row.
+
+    Raises
+    ------
+    StoppedError, InputError, OSError
+        As `process`.
+    """
+    return _within(run, unit, partial(_survey, job, unit))
 
 
-def process(job: Job, version: str, task: Task, output: Output) -> Receipt:
+def process(run: str, job: Job, version: str, task: Task, output: Output) -> Receipt:
     """Work on a unit and write what comes of it; a crash leaves it whole or not done.
 
     Raises
     ------
     StoppedError
-        This worker cannot do it, or the input is no longer what it was.
+        This worker cannot do it, or input or output are no longer what they were.
+    InputError
+        The input is not what it should be.
     OSError
-        What comes of it cannot be written.
+        Something cannot be read or written.
     """
+    return _within(run, task.unit, partial(_process, run, job, version, task, output))
+
+
+def _survey(job: Job, unit: Unit) -> Hashes:
+    unit.shard.require_same()
+    hashes = hashes_of([own for piece in job.ids(unit) for own in piece])
+    unit.shard.require_same()
+    return hashes
+
+
+def _process(run: str, job: Job, version: str, task: Task, output: Output) -> Receipt:
     if version != __version__:
         raise StoppedError(
             f"a worker has DynaServe {__version__} and this is {version}; install the same one"
         )
-    with _starting:
-        work = _started(job)
+    work = _started(run, job)
+    task.unit.shard.require_same()
     done = work(task.unit, task.first)
+    task.unit.shard.require_same()
     if done.rows != task.rows:
         raise StoppedError(f"{task.unit.shard.name}: has changed since the run began")
     output.put(task.number, done.content, [each.line() for each in done.rejects])
     return Receipt(done.rows, len(done.rejects))
 
 
-_starting = threading.Lock()
+def _within(run: str, unit: Unit, call: Callable[[], _T]) -> _T:
+    """Make a call for a run, and let nothing out of it that may quote a row.
 
-
-@lru_cache(maxsize=1)
-def _started(job: Job) -> Work:
-    return job.start()
-
-
-def within(run: str, call: Callable[..., _T], *arguments: object) -> _T:
-    """Make a call for a run; if that has ended meanwhile, let go of what it was done with."""
+    Dask logs what a call raises, and sends it on with all that it came of.
+    """
+    told: Exception
     try:
-        return call(*arguments)
+        return call()
+    except (StoppedError, InputError, OSError) as error:
+        told = error
+    except Exception as error:
+        told = UnforeseenError(f"{unit}: {type(error).__name__} in a worker")
     finally:
         if run in _ended:
             forget(run)
+    told.__cause__ = told.__context__ = None
+    raise told
 
 
-_ended: set[str] = set()
+_starting = threading.Lock()
+_works: dict[str, tuple[Job, Work]] = {}
+"""What runs are done with; runs of one job share it."""
+_MOST = 2
+"""Runs to keep that of: those that were killed tell nobody that they have ended."""
+_ended: deque[str] = deque(maxlen=100)
 """Runs that this worker was told of; calls of theirs may still be at work, or begin."""
 
 
+def _started(run: str, job: Job) -> Work:
+    with _starting:
+        work = dict(_works.values()).get(job)
+        _works.pop(run, None)
+        while len(_works) >= _MOST:
+            _works.pop(next(iter(_works)), None)  # that of the run which asked longest ago
+        work = work or _start(job)
+        _works[run] = job, work
+        return work
+
+
+def _start(job: Job) -> Work:
+    try:
+        return job.start()
+    except (ValueError, OSError, ImportError) as error:
+        raise StoppedError(f"a worker on {socket.gethostname()}: {error}") from None
+
+
 def forget(run: str) -> None:
-    """Let go of what a run's job is done with: models, keys, and files that were read."""
-    _ended.add(run)
-    _started.cache_clear()
+    """Let go of what a run is done with, models and keys, and of files that were read."""
+    if run not in _ended:
+        _ended.append(run)
+    _works.pop(run, None)
     close()

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+import socket
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dynaserve._version import __version__
-from dynaserve.atomic import replace_file
-from dynaserve.bulk.shards import Fingerprint
+from dynaserve.atomic import replace_file, replace_with
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.fingerprints import Fingerprint
 
 LEDGER = "_ledger.json"
 REJECTS = "_rejects.jsonl"
@@ -28,9 +30,11 @@ _FORMAT = "dynaserve-bulk"
 _ELSEWHERE = "name another directory"
 _LOCK, _PIECES = ".lock", ".rejects"
 _PART = "part-"
-_STAGED = re.compile(r"\.(part-\d{9}\.\w+|_ledger\.json)\.[0-9a-f]{16}")
+_STAGED = re.compile(r"\.(part-\d{9}\.\w+|_ledger\.json|_rejects\.jsonl)\.[0-9a-f]{16}")
 """What `replace_file` calls our own files while they are written."""
 _PRIVATE = 0o600
+_HEAD = 256
+"""Bytes at the start of a ledger that name its run."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Ledger:
         Of each unit.
     version
         Of this program.
+    run
+        A name that no other ledger has.
     """
 
     command: str
@@ -56,6 +62,7 @@ class Ledger:
     input: tuple[Fingerprint, ...]
     rows: tuple[int, ...]
     version: str = __version__
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def require_same(
         self, command: str, configuration: Mapping[str, Any], files: Sequence[Fingerprint]
@@ -103,10 +110,13 @@ class Output:
         The directory, absolute.
     suffix
         What names of parts end with.
+    run
+        `Ledger.run` of the ledger that parts belong to; None before there is one.
     """
 
     path: Path
     suffix: str
+    run: str | None = None
 
     def put(self, number: int, content: bytes, rejects: Sequence[bytes]) -> None:
         """Write a part; its rejects come first, because it is done once it is there.
@@ -115,13 +125,26 @@ class Output:
         ------
         OSError
             Nothing of the part is there then.
+        StoppedError
+            The directory is another one, or another run's by now.
         """
+        if self.run is not None and not self._is_of(self.run):
+            raise StoppedError(
+                f"the worker on {socket.gethostname()} does not find its run in {self.path}: "
+                "either another one has begun there since, or it sees another directory; workers "
+                "have to see the same one under the same path"
+            )
         if rejects:
             (self.path / _PIECES).mkdir(exist_ok=True)
             replace_file(self._piece(number), b"".join(rejects), mode=_PRIVATE)
         else:
             self._piece(number).unlink(missing_ok=True)  # of a run that was killed in between
         replace_file(self.path / self._name(number), content)
+
+    def _is_of(self, run: str) -> bool:
+        with suppress(FileNotFoundError), (self.path / LEDGER).open("rb") as file:
+            return run.encode() in file.read(_HEAD)
+        return False
 
     def done(self, units: int) -> frozenset[int]:
         """Return the numbers of the parts that are there.
@@ -155,37 +178,53 @@ class Output:
             if told.pop("format") != _FORMAT:
                 raise ValueError("another format")
             files = tuple(Fingerprint(**each) for each in told.pop("input"))
-            return Ledger(input=files, rows=tuple(told.pop("rows")), **told)
+            return Ledger(input=files, rows=tuple(told.pop("rows")), run=told.pop("run"), **told)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError(
                 f"{self.path}: {LEDGER} was not written by this program; {_ELSEWHERE}"
             ) from None
 
     def begin(self, ledger: Ledger) -> None:
-        """Write the ledger."""
-        told = json.dumps({"format": _FORMAT, **asdict(ledger)}, indent=1)
-        replace_file(self.path / LEDGER, told.encode() + b"\n")
+        """Write the ledger, for its owner alone: who has its digests can try out inputs."""
+        told = json.dumps({"format": _FORMAT, "run": ledger.run, **asdict(ledger)}, indent=1)
+        replace_file(self.path / LEDGER, told.encode() + b"\n", mode=_PRIVATE)
 
-    def gather_rejects(self, parts: Iterable[int]) -> int:
-        """Write one file of the rejects of parts, in order, and return how many there are.
+    def of(self, ledger: Ledger) -> Output:
+        """Return the same, to which nobody writes once the ledger there is another."""
+        return replace(self, run=ledger.run)
+
+    def lacking(self, receipts: Mapping[int, int]) -> list[int]:
+        """Return which parts are not here as they were written, by how many rejects each has."""
+        parts = {each.name for each in self.path.glob(f"{_PART}*")}
+        pieces = {each.name for each in self.path.glob(f"{_PIECES}/{_PART}*")}
+        return sorted(
+            number
+            for number, rejects in receipts.items()
+            if self._name(number) not in parts
+            or (
+                (rejects or self._piece(number).name in pieces)
+                and _lines_of(self._piece(number)) != rejects
+            )
+        )
+
+    def withdraw(self, parts: Sequence[int]) -> None:
+        """Remove parts, so that a later run makes them anew."""
+        for number in parts:
+            (self.path / self._name(number)).unlink(missing_ok=True)
+
+    def gather_rejects(self, units: int) -> int:
+        """Write one file of the rejects of all parts, in order, and return how many there are.
 
         Without any there is no file.
         """
-        pieces = [piece for number in sorted(parts) if (piece := self._piece(number)).exists()]
+        pieces = [piece for number in range(units) if (piece := self._piece(number)).exists()]
         if not pieces:
             return 0
-        count = 0
-        staged = self.path / f".{REJECTS}"
-        with os.fdopen(os.open(staged, _WRITE, _PRIVATE), "wb") as file:
-            for piece in pieces:
-                content = piece.read_bytes()
-                count += content.count(b"\n")
-                file.write(content)
-        staged.replace(self.path / REJECTS)
-        return count
+        replace_with(self.path / REJECTS, (piece.read_bytes() for piece in pieces), mode=_PRIVATE)
+        return sum(map(_lines_of, pieces))
 
     def clear(self) -> None:
-        """Remove what a crash left of files that were being written."""
+        """Remove what crashes left of files that were being written."""
         for directory in (self.path, self.path / _PIECES):
             for left in directory.glob(".*"):
                 if _STAGED.fullmatch(left.name):
@@ -210,7 +249,10 @@ class Output:
         return f"{_PART}{number:09d}"  # in the order of names, however many
 
 
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+def _lines_of(piece: Path) -> int:
+    with suppress(FileNotFoundError):
+        return piece.read_bytes().count(b"\n")
+    return 0
 
 
 @contextmanager

@@ -8,9 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import IO, Any
 
-from dynaserve.bulk.shards import Stamp, Unit, open_parquet, stamp
+from dynaserve.bulk.errors import InputError
+from dynaserve.bulk.shards import Stamp, Unit, open_parquet, reading_parquet, stamp
 
 BATCH = 8192
 """Most rows of Parquet in one piece."""
@@ -18,6 +20,13 @@ LONGEST = 1 << 24
 """Most bytes of a line."""
 TOO_LONG = f"is longer than {LONGEST >> 20} MiB"
 _PIECE = 1 << 20
+
+
+class Unreadable(Enum):
+    """What stands in place of values that Python cannot have."""
+
+    NOT_UTF_8 = "is not UTF-8"
+    OTHER = "cannot be read"
 
 
 def read_lines(unit: Unit, longest: int = LONGEST) -> Iterator[bytes | None]:
@@ -64,7 +73,7 @@ def read_tables(unit: Unit, columns: Sequence[str] | None = None) -> Iterator[An
 
     Raises
     ------
-    ValueError
+    InputError
         The file is not Parquet, or ends before the unit does.
     """
     wanted = None if columns is None else tuple(columns)
@@ -72,7 +81,31 @@ def read_tables(unit: Unit, columns: Sequence[str] | None = None) -> Iterator[An
     stream = _streams.get(here)
     if stream is None or not stream.leads_to(unit, wanted):
         stream = _streams[here] = _Stream(unit, wanted)
-    yield from stream.rows(unit)
+    try:
+        yield from stream.rows(unit)
+    except InputError:
+        _streams.pop(here, None)  # it leads nowhere any more
+        raise
+
+
+def values_of(column: Any) -> list[Any]:
+    """Return the values of a column as Python's, and `Unreadable` in place of what is none.
+
+    Arrow does not look whether text is UTF-8, and an error would quote what is not.
+    """
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return [_value(each) for each in column]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return Unreadable.NOT_UTF_8
+    except (ValueError, OverflowError):
+        return Unreadable.OTHER
 
 
 def close() -> None:
@@ -132,9 +165,9 @@ class _Stream:
     def rows(self, unit: Unit) -> Iterator[Any]:
         """Yield the rows of a unit that lies ahead."""
         while self._at < unit.stop:
-            batch = self._left if self._left is not None else next(self._batches, None)
+            batch = self._left if self._left is not None else self._next()
             if batch is None:
-                raise ValueError(
+                raise InputError(
                     f"{unit.shard.name}: has fewer rows than before; is it written to?"
                 )
             skipped = min(max(unit.start - self._at, 0), batch.num_rows)
@@ -143,3 +176,7 @@ class _Stream:
             self._at += taken
             if taken > skipped:
                 yield batch.slice(skipped, taken - skipped)
+
+    def _next(self) -> Any:
+        with reading_parquet(self.unit.shard):
+            return next(self._batches, None)

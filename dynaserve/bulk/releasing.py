@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.bulk.shards import Shard, open_parquet, require_arrow
+from dynaserve.bulk.reading import Unreadable, values_of
+from dynaserve.bulk.shards import Shard, open_parquet, reading_parquet, require_arrow
 from dynaserve.defenses import Defense
 
 Rows = NDArray[np.int64]
@@ -112,7 +113,8 @@ def column_types(shard: Shard, columns: Columns) -> dict[str, str]:
 def first_width(shard: Shard, columns: Columns) -> int:
     """Return how many classes the first row of a file has; 0 if there is none."""
     file = open_parquet(shard)
-    batch = next(file.iter_batches(1, columns=[columns.logits]), None)
+    with reading_parquet(shard):
+        batch = next(file.iter_batches(1, columns=[columns.logits]), None)
     return 0 if batch is None else int(_widths(batch.column(0))[0])
 
 
@@ -148,8 +150,13 @@ def release(defense: Defense, batch: Any, columns: Columns) -> Released:
     """Return what a defense makes of the rows of a batch.
 
     Rows without an id, logits or a query are refused, and those whose logits the defense refuses.
+    Text of a query is hashed as the bytes that it is, whether they are UTF-8 or not.
     """
-    refused: dict[int, str] = {}
+    refused = {
+        row: f'its "{columns.id}" {own.value}'
+        for row, own in enumerate(values_of(batch.column(columns.id)))
+        if isinstance(own, Unreadable)
+    }
     for name in columns.names:
         for row in _incomplete(batch.column(name)):
             refused.setdefault(int(row), f'has no "{name}", or not all of it')
@@ -201,8 +208,17 @@ def _array(column: Any, rows: Rows) -> NDArray[Any]:
 def _queries(column: Any, rows: Rows) -> NDArray[Any] | list[bytes]:
     if not _is_bytes(column.type):
         return _array(column, rows)
-    values = column.take(require_arrow().array(rows)).to_pylist()
-    return [value.encode() if isinstance(value, str) else value for value in values]
+    return list(_bare(column).take(require_arrow().array(rows)).to_pylist())
+
+
+def _bare(column: Any) -> Any:
+    """Return text as bytes, which no decoding can fail of."""
+    arrow = require_arrow()
+    if arrow.types.is_string(column.type):
+        return column.cast(arrow.binary())
+    if arrow.types.is_large_string(column.type):
+        return column.cast(arrow.large_binary())
+    return column
 
 
 def _released(

@@ -7,6 +7,7 @@ a number. Whoever sees that can try ids out.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,22 +18,24 @@ from typing import Any
 
 from dynaserve._version import __version__
 from dynaserve.bulk.cluster import Place, connected, require_dask
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.fingerprints import Fingerprint, fingerprint
 from dynaserve.bulk.ids import Hashes, first_repeated
-from dynaserve.bulk.job import Job, StoppedError, Task, forget, place, process, survey, within
+from dynaserve.bulk.job import Job, Task, forget, place, process, survey
 from dynaserve.bulk.output import Ledger, Output, opened
 from dynaserve.bulk.scheduling import GOES_ON, Crew, Killed
 from dynaserve.bulk.shards import (
-    Fingerprint,
-    Format,
     Unit,
     cut,
     find_shards,
-    fingerprint,
     require_unchanged,
     stamps,
 )
 
 SURVEY = "survey"
+_LOOKS, _PAUSE = 60, 1.0
+"""How often to look for what workers wrote, and seconds in between: a network file system shows it
+late."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,11 @@ def run(
     ValueError, OSError, ImportError
         Input, output or configuration cannot be used.
     StoppedError
-        The run cannot go on. Nothing half-written is there, and a later run goes on with it.
+        The run cannot go on, or what workers wrote is not there. Nothing half-written is there,
+        and a later run goes on with it.
     """
     require_dask()
-    _require_apart(source, output)
+    require_apart(source, output)
     shards = find_shards(source)
     begun = stamps(shards)
     units = cut(shards, unit_bytes)
@@ -133,11 +137,27 @@ def run(
                     rows = work.survey()
                     ledger = Ledger(job.command, configuration, prints, rows)
                     files.begin(ledger)
-                work.rest(ledger.rows, done, files)
+                receipts = work.rest(ledger.rows, done, files.of(ledger))
+            _require_here(files, receipts)
+            files.clear()  # of workers that were killed
         require_unchanged(source, begun)
         before = sum(ledger.rows[number] for number in done)
-        rejects = files.gather_rejects(range(len(units)))
-        return Summary(sum(ledger.rows), before, rejects)
+        return Summary(sum(ledger.rows), before, files.gather_rejects(len(units)))
+
+
+def _require_here(files: Output, receipts: Mapping[int, int]) -> None:
+    """Refuse to call done what workers have written elsewhere."""
+    lacking = files.lacking(receipts)
+    for _ in range(_LOOKS):
+        if lacking:
+            time.sleep(_PAUSE)
+            lacking = files.lacking({number: receipts[number] for number in lacking})
+    if lacking:
+        files.withdraw(lacking)
+        raise StoppedError(
+            f"{files.path}: {len(lacking)} of {len(receipts)} parts that workers wrote are not "
+            "here; they have to see this directory, not another one, under the same path"
+        )
 
 
 @contextmanager
@@ -153,7 +173,14 @@ def _named(client: Any) -> Iterator[str]:
                 client.run(forget, name, on_error="ignore")
 
 
-def _require_apart(source: Path, output: Path) -> None:
+def require_apart(source: Path, output: Path) -> None:
+    """Refuse to write to the input, or inside of it.
+
+    Raises
+    ------
+    ValueError
+        Naming the output.
+    """
     one, other = source.resolve(), output.resolve()
     if one == other or one in other.parents:
         raise ValueError(f"{output} is inside of the input; name another directory to write to")
@@ -202,7 +229,7 @@ class _Work:
         """
         self._progress = Progress(SURVEY, len(self.units))
         calls = (
-            (number, (within, self.crew.run, survey, self.job, unit))
+            (number, (survey, self.crew.run, self.job, unit))
             for number, unit in enumerate(self.units)
         )
         found: dict[int, Hashes] = {}
@@ -225,8 +252,8 @@ class _Work:
     def _place(self, rows: Sequence[int], unit: int, row: int) -> str:
         return place(self.units[unit], self._firsts(rows)[unit], row)
 
-    def rest(self, rows: Sequence[int], done: frozenset[int], files: Output) -> None:
-        """Have the units worked on that are not done.
+    def rest(self, rows: Sequence[int], done: frozenset[int], files: Output) -> dict[int, int]:
+        """Have the units worked on that are not done; return how many rejects each has.
 
         Raises
         ------
@@ -242,20 +269,23 @@ class _Work:
             if number not in done
         )
         calls = (
-            (task.number, (within, self.crew.run, process, self.job, __version__, task, files))
+            (task.number, (process, self.crew.run, self.job, __version__, task, files))
             for task in tasks
         )
         deadly: list[int] = []
+        receipts: dict[int, int] = {}
         for number, receipt in self.crew.results(self.job.command, calls):
             if isinstance(receipt, Killed):
                 deadly.append(number)
                 continue
+            receipts[number] = receipt.rejects
             self._tell(
                 done=self._progress.done + receipt.rows,
                 rejects=self._progress.rejects + receipt.rejects,
             )
         if deadly:
             raise self._died(deadly)
+        return receipts
 
     def _firsts(self, rows: Sequence[int]) -> list[int]:
         """Return how many rows of its file come before each unit."""
@@ -266,10 +296,8 @@ class _Work:
         return firsts
 
     def _died(self, deadly: Sequence[int]) -> StoppedError:
-        unit = self.units[min(deadly)]
-        kind = "bytes" if unit.shard.format is Format.JSONL else "rows"
         return StoppedError(
-            f"{unit.shard.name}, {kind} {unit.start} to {unit.stop}: it ended every worker that "
-            f"tried it (units like that: {len(deadly)}); give workers more memory, or less at a "
-            f"time with --unit-bytes and another directory; {GOES_ON}"
+            f"{self.units[min(deadly)]}: it ended every worker that tried it (units like that: "
+            f"{len(deadly)}); give workers more memory, or less at a time with --unit-bytes and "
+            f"another directory; {GOES_ON}"
         )

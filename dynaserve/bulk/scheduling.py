@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from dynaserve.bulk.cluster import require_dask
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 
 GOES_ON = "what is done is kept: the same command goes on with it"
 _GONE = f"the Dask scheduler has gone; {GOES_ON}"

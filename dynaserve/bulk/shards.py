@@ -7,21 +7,18 @@ and rows, and nothing of what a row says; reading is for `reading`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from dynaserve.bulk.errors import InputError, StoppedError
 from dynaserve.extras import needing
 
-BLOCK = 1 << 25
-"""Bytes that one digest covers; several are computed at a time."""
 UNIT_ROWS = 1 << 16
 """Rows of Parquet that fill a unit, however small they are."""
 _PIECE = 1 << 20
@@ -52,12 +49,38 @@ class Shard:
         How it holds its rows.
     size
         Bytes.
+    modified
+        When it was written to last, in nanoseconds.
     """
 
     path: Path
     name: str
     format: Format
     size: int
+    modified: int
+
+    def require_same(self) -> None:
+        """Refuse a file that is another one by now, or was written to; for any machine to ask.
+
+        Raises
+        ------
+        StoppedError
+            It has changed.
+        OSError
+            It cannot be read.
+        """
+        if (self.size, self.modified) != size_and_time(self.path):
+            raise StoppedError(f"{self.name}: has changed since the run began")
+
+
+def size_and_time(path: Path) -> tuple[int, int]:
+    """Return the bytes of a file and when it was written to last, on all machines the same.
+
+    Device and inode are not, and a network file system asks its server when a file is opened.
+    """
+    with path.open("rb") as file:
+        info = os.fstat(file.fileno())
+    return info.st_size, info.st_mtime_ns
 
 
 Stamp = tuple[str, int, int, int, int]
@@ -80,22 +103,9 @@ class Unit:
     start: int
     stop: int
 
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """What a file was when its digest was computed.
-
-    Attributes
-    ----------
-    name, size
-        As in `Shard`.
-    digest
-        BLAKE2b (RFC 7693), 16 bytes in hexadecimal, over the digests of its blocks.
-    """
-
-    name: str
-    size: int
-    digest: str
+    def __str__(self) -> str:
+        kind = "bytes" if self.shard.format is Format.JSONL else "rows"
+        return f"{self.shard.name}, {kind} {self.start} to {self.stop}"
 
 
 def find_shards(source: Path) -> tuple[Shard, ...]:
@@ -125,16 +135,17 @@ def find_shards(source: Path) -> tuple[Shard, ...]:
                 f"{name}: is compressed as a whole, which only one worker could read; unpack it, "
                 "or write Parquet, which is compressed inside"
             )
-    shards = tuple(
-        Shard(path, name, _SUFFIXES[path.suffix.lower()], path.stat().st_size)
-        for name, path in files
-        if path.suffix.lower() in _SUFFIXES
-    )
+    shards = tuple(_shard(path, name) for name, path in files if path.suffix.lower() in _SUFFIXES)
     if not shards:
         raise ValueError(f"{source}: holds no {', '.join(_SUFFIXES)} file")
     if len({shard.format for shard in shards}) > 1:
         raise ValueError(f"{source}: holds JSON lines and Parquet; give one format at a time")
     return shards
+
+
+def _shard(path: Path, name: str) -> Shard:
+    info = path.stat()
+    return Shard(path, name, _SUFFIXES[path.suffix.lower()], info.st_size, info.st_mtime_ns)
 
 
 def _files(directory: Path) -> Iterator[tuple[str, Path]]:
@@ -230,16 +241,35 @@ def open_parquet(shard: Shard) -> Any:
 
     Raises
     ------
-    ValueError
+    InputError
         It is none.
     ImportError
         Without the extra ``bulk``.
     """
     arrow = require_arrow()
-    try:
+    with reading_parquet(shard):
         return arrow.parquet.ParquetFile(shard.path, pre_buffer=False, buffer_size=_PIECE)
-    except arrow.ArrowInvalid:
-        raise ValueError(f"{shard.name}: is not a Parquet file") from None
+
+
+@contextmanager
+def reading_parquet(shard: Shard) -> Iterator[None]:
+    """Name the file where what is read of it is no Parquet; what a disk says stays as it is.
+
+    Raises
+    ------
+    InputError
+        Arrow cannot make anything of its bytes.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (OSError, require_arrow().ArrowException) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise InputError(
+            f"{shard.name}: cannot be read as Parquet; it is none, or it is damaged"
+        ) from None
 
 
 def require_arrow() -> Any:
@@ -255,33 +285,3 @@ def require_arrow() -> Any:
         import pyarrow.compute  # noqa: PLC0415
         import pyarrow.parquet  # noqa: PLC0415
     return arrow
-
-
-def fingerprint(shards: Sequence[Shard]) -> tuple[Fingerprint, ...]:
-    """Return what tells whether files changed: names, sizes and a digest of every byte."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashing and reading let other threads run
-        return tuple(
-            Fingerprint(shard.name, shard.size, _digest_of(shard, pool)) for shard in shards
-        )
-
-
-def _digest_of(shard: Shard, pool: ThreadPoolExecutor) -> str:
-    whole = hashlib.blake2b(digest_size=16)
-    for digest in pool.map(partial(_block_digest, shard.path), range(0, shard.size, BLOCK)):
-        whole.update(digest)
-    return whole.hexdigest()
-
-
-def _block_digest(path: Path, start: int) -> bytes:
-    block = hashlib.blake2b()
-    with path.open("rb") as file:
-        file.seek(start)
-        for piece in _pieces(file, BLOCK):
-            block.update(piece)
-    return block.digest()
-
-
-def _pieces(file: IO[bytes], count: int) -> Iterator[bytes]:
-    while count and (piece := file.read(min(_PIECE, count))):
-        count -= len(piece)
-        yield piece

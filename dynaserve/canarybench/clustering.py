@@ -14,14 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.extras import needing
+from dynaserve.canarybench.terms import (
+    HASHED,
+    TERMS,
+    columns_of,
+    common_terms,
+    count_terms,
+    inverse_frequency,
+    require_sklearn,
+    weighted,
+)
 
 LARGE = 20_000
 """From this many texts on, k-means looks at mini-batches: all at once would take minutes."""
 _BATCH = 4096
-_HASHED = 2**20
-_TERMS = 2**14
-"""Most frequent terms to keep; centroids are dense, so this bounds memory."""
 
 Embedding = Callable[[Sequence[str]], NDArray[Any]]
 """n texts to n vectors, float (n, d)."""
@@ -118,26 +124,15 @@ def cluster(
 def _tf_idf(texts: Sequence[str], *, fewest: int) -> tuple[Any, NDArray[np.float64]]:
     """Return sparse TF-IDF vectors of unit length, (n, terms), and how long they were, (n,).
 
-    Terms are hashed words; term frequencies are damped as 1 + log tf. A term of fewer than
-    ``fewest`` texts cannot make a cluster and does not count, unless there are no others.
     A text without terms has the vector 0.
     """
-    vectorizing = require_sklearn("sklearn.feature_extraction.text")
-    hashing = vectorizing.HashingVectorizer(
-        n_features=_HASHED, alternate_sign=False, norm=None, stop_words="english"
-    )
-    counts = hashing.transform(texts).tocsc()
-    frequency = np.diff(counts.indptr)
-    common = np.flatnonzero(frequency >= min(fewest, max(frequency.max(), 1)))
-    if len(common) > _TERMS:
-        common = np.sort(common[np.argsort(-frequency[common], kind="stable")[:_TERMS]])
-    if not len(common):
+    counts = count_terms(texts, np.float64)
+    frequency = np.bincount(counts.indices, minlength=HASHED)
+    terms = common_terms(frequency, fewest=fewest, most=TERMS)
+    if not len(terms):
         return np.zeros((len(texts), 1)), np.zeros(len(texts))
-    weighting = vectorizing.TfidfTransformer(sublinear_tf=True, norm=None)
-    vectors = weighting.fit_transform(counts[:, common].tocsr())
-    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-    vectors.data /= np.repeat(lengths, np.diff(vectors.indptr))
-    return vectors, lengths
+    weights = inverse_frequency(frequency[terms], len(texts))
+    return weighted(counts, columns_of(terms), weights)
 
 
 def _embedded(texts: Sequence[str], embed: Embedding) -> NDArray[np.float64]:
@@ -178,17 +173,3 @@ def _cosines_to_mean(vectors: Any) -> NDArray[np.float64]:
     length = float(np.linalg.norm(mean))
     cosines = np.asarray(vectors @ mean, dtype=np.float64).ravel()
     return cosines / length if length > 0 else cosines
-
-
-def require_sklearn(module: str) -> Any:
-    """Return a module of scikit-learn.
-
-    Raises
-    ------
-    ImportError
-        Naming the extra that has it.
-    """
-    import importlib  # noqa: PLC0415 - beside what it is for
-
-    with needing("clustering needs scikit-learn", extra="canary"):
-        return importlib.import_module(module)

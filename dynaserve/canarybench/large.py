@@ -7,7 +7,6 @@ order. It knows neither users nor canaries, and reads no texts from files.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaserve.canarybench.clustering import require_sklearn
+from dynaserve.canarybench.terms import (
+    TERMS,
+    columns_of,
+    common_terms,
+    inverse_frequency,
+    require_sklearn,
+    weighted,
+)
 from dynaserve.npz import read_arrays, write_arrays
 
-HASHED = 2**20
-"""How many features terms are hashed to."""
-TERMS = 2**14
-"""Most frequent of them to keep; centroids are dense, so this bounds memory."""
 PER_CLUSTER = 256
 """Texts of a sample for each cluster that is looked for; more hardly move a centroid (FAISS, whose
 k-means draws so many, says the same)."""
@@ -34,25 +36,6 @@ _DISTANCES = 1 << 22
 def default_clusters(texts: int) -> int:
     """Return how many clusters to look for: the square root of the number of texts."""
     return max(1, math.isqrt(texts))
-
-
-def count_terms(texts: Sequence[str]) -> Any:
-    """Return how often each term stands in each text, sparse float32 (n, `HASHED`).
-
-    Raises
-    ------
-    ImportError
-        Without scikit-learn.
-    """
-    hashing = require_sklearn("sklearn.feature_extraction.text").HashingVectorizer(
-        n_features=HASHED,
-        alternate_sign=False,
-        norm=None,
-        stop_words="english",
-        dtype=np.float32,
-    )
-    # scikit-learn counts no terms of no texts: it raises.
-    return hashing.transform(texts) if texts else hashing.transform([""])[:0]
 
 
 @dataclass(frozen=True)
@@ -95,7 +78,8 @@ class Model:
 
     def nearest(self, counts: Any) -> Nearest:
         """Return the cluster of each text, from its terms, sparse (n, `HASHED`)."""
-        vectors, lengths = _weighted(counts, self._column_of, self.weights)
+        vectors, lengths = weighted(counts, self._column_of, self.weights)
+        lengths = lengths.astype(np.float32)
         labels = np.empty(len(lengths), np.int32)
         cosines = np.empty(len(lengths), np.float32)
         step = max(1, _DISTANCES // self.centroids.shape[1])
@@ -130,7 +114,7 @@ class Model:
 
     @cached_property
     def _column_of(self) -> NDArray[np.int32]:
-        return _columns(self.terms)
+        return columns_of(self.terms)
 
     @cached_property
     def _squares(self) -> NDArray[np.float32]:
@@ -160,10 +144,11 @@ def fit(
     ImportError
         Without scikit-learn.
     """
-    terms = _common(frequency, fewest=max(2, texts // (2 * clusters)))
-    # As scikit-learn smooths it: as if one more text held every term.
-    weights = (np.log((1 + texts) / (1 + frequency[terms])) + 1).astype(np.float32)
-    vectors, _ = _weighted(counts, _columns(terms), weights)
+    terms = common_terms(frequency, fewest=max(2, texts // (2 * clusters)), most=TERMS)
+    if not len(terms):
+        terms = np.zeros(1, np.int32)  # a model has a term, even of texts that have none
+    weights = inverse_frequency(frequency[terms], texts).astype(np.float32)
+    vectors, _ = weighted(counts, columns_of(terms), weights)
     clusters = min(clusters, vectors.shape[0])
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
@@ -179,37 +164,3 @@ def fit(
         method.fit(vectors)
     centroids = np.ascontiguousarray(method.cluster_centers_.T, np.float32)
     return Model(terms, weights, centroids)
-
-
-def _common(frequency: NDArray[np.int64], *, fewest: int) -> NDArray[np.int32]:
-    """Return the terms that can make a cluster, ascending; the first of all if there are none."""
-    common = np.flatnonzero(frequency >= min(fewest, max(int(frequency.max()), 1)))
-    if len(common) > TERMS:
-        common = np.sort(common[np.argsort(-frequency[common], kind="stable")[:TERMS]])
-    return (common if len(common) else np.zeros(1)).astype(np.int32)
-
-
-def _columns(terms: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the column of each hashed term, (`HASHED`,), -1 for those that do not count."""
-    columns = np.full(HASHED, -1, np.int32)
-    columns[terms] = np.arange(len(terms))
-    return columns
-
-
-def _weighted(
-    counts: Any, columns: NDArray[np.int32], weights: NDArray[np.float32]
-) -> tuple[Any, NDArray[np.float32]]:
-    """Return sparse vectors (n, t) of length 1, or 0 without any known term, and their lengths.
-
-    TF-IDF with term frequencies damped as 1 + log tf.
-    """
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - the canary extra
-
-    known = columns[counts.indices] >= 0
-    column = columns[counts.indices[known]]
-    starts = np.concatenate([[0], np.cumsum(known)])[counts.indptr]
-    data = (1 + np.log(counts.data[known])) * weights[column]
-    vectors = csr_matrix((data, column, starts), shape=(counts.shape[0], len(weights)))
-    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-    vectors.data /= np.repeat(lengths, np.diff(vectors.indptr))
-    return vectors, lengths.astype(np.float32)

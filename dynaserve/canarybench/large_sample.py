@@ -26,7 +26,7 @@ class Sample:
 
     Examples
     --------
-    >>> from dynaserve.canarybench.large import count_terms
+    >>> from dynaserve.canarybench.terms import count_terms
     >>> sample = Sample(size=2, seed=0)
     >>> sample.add(["a", "b"], count_terms(["apple pie", "late train"]))
     >>> sample.add(["c"], count_terms(["late again"]))

@@ -65,8 +65,8 @@ def anonymize(
 
     Id, status and text come out, in the format that came in; what cannot be made releasable is a
     reject. The exit code is 1 if there are rejects, 2 if something cannot be used, read or
-    written, and 5 if there are no texts. Each worker loads a model file, which then uses all
-    cores; so there is one worker for it unless --workers says otherwise.
+    written, and 5 if there are no texts. Each worker loads the model, unless a --server has it,
+    and uses all cores; so there is one worker for it unless --workers says otherwise.
     """
     with user_input():
         from dynaserve.bulk.cluster import Place  # noqa: PLC0415 - all for a light start
@@ -75,16 +75,20 @@ def anonymize(
         from dynaserve.cli.bulk_records import require_texts  # noqa: PLC0415
         from dynaserve.cli.bulk_running import run_job  # noqa: PLC0415
         from dynaserve.cli.bulk_texts import Texts  # noqa: PLC0415
+        from dynaserve.serving.anonymizers import prepare  # noqa: PLC0415
 
         fields = Fields(options.pop("field"), options.pop("id_field"))
         settings = _settings(options)
+        in_process = settings.needs_model and settings.server is None
         if unit_bytes is None:
             unit_bytes = _UNIT_BYTES_OF_MODELS if settings.needs_model else _UNIT_BYTES
-        if scheduler is None and workers is None and _is_file(settings.model):
+        if scheduler is None and workers is None and in_process:
             workers = 1  # for it uses all cores
         place = Place(workers, scheduler)
         shards = find_shards(source)
         require_texts(shards, cut(shards, unit_bytes), fields)
+        if settings.server is not None or (in_process and scheduler is None):
+            prepare(settings)  # refuses a server, or downloads a model once for all workers
         job = Texts.by(settings, fields, shards[0].format, keep_texts=rejected_texts)
     run_job(job, source, output, place, unit_bytes=unit_bytes, as_json=as_json)
 

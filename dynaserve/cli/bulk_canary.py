@@ -17,7 +17,7 @@ import typer
 from dynaserve.cli.bulk_options import Out, Scheduler, Source, UnitBytes, Workers
 from dynaserve.cli.canary import Form
 from dynaserve.cli.canary_benchmark import nothing_checked
-from dynaserve.cli.outcome import ExitCode, UsageError, reporting, user_input
+from dynaserve.cli.outcome import ExitCode, reporting, user_input
 from dynaserve.cli.written import require_no_input
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 EPILOG = "Example: dynaserve bulk canary-audit planted/ audited/ --manifest secret.json"
 
 RELEASE, LEAKING, MEMBERS = "release.json", "_leaking.json", "_clusters.json"
+COMMAND = "canary-audit"
 STEPS = ("vectors", "fit", "clusters", "texts", "release", "audit")
 """What the command says it does, in order."""
 _UNIT_BYTES = 1 << 22
@@ -86,32 +87,30 @@ def canary_audit(
     with user_input():
         from dynaserve.bulk.canary import Corpus  # noqa: PLC0415 - all for a light start
         from dynaserve.bulk.cluster import Place  # noqa: PLC0415
-        from dynaserve.bulk.job import StoppedError  # noqa: PLC0415
         from dynaserve.canarybench import CanaryManifest  # noqa: PLC0415
-
-        place = Place(workers, scheduler)
-        for name in (RELEASE, LEAKING, MEMBERS):
-            require_no_input(output / name, [manifest, source])
-            (output / name).unlink(missing_ok=True)  # a pass from before must not survive an error
-        planted = CanaryManifest.load(manifest)
-        corpus = Corpus(source, output, unit_bytes or _UNIT_BYTES)
-        try:
-            release = _release(
-                corpus,
-                planted,
-                place,
-                summarizer=summarizer.value,
-                k_min=k_min if defense in {Defense.K_MIN, Defense.BOTH} else 1,
-                redacted=defense in {Defense.REDACTION, Defense.BOTH},
-                clusters=clusters,
-                seed=seed,
-            )
-        except StoppedError as error:
-            raise UsageError(f"canary-audit: {error}") from error
-        report, path = _audited(release, planted, output)
         from dynaserve.canarybench.reports import render  # noqa: PLC0415
 
-        typer.echo(render(report, "json" if as_json else form.value, str(path)), nl=False)
+        place = Place(workers, scheduler)
+        published = [output / name for name in (RELEASE, LEAKING, MEMBERS)]
+        for path in published:
+            require_no_input(path, [manifest, source])
+        planted = CanaryManifest.load(manifest)
+        corpus = Corpus(source, output, unit_bytes or _UNIT_BYTES)
+        corpus.claim()
+        for path in published:
+            path.unlink(missing_ok=True)  # a pass from before must not survive an error
+    release = _release(
+        corpus,
+        planted,
+        place,
+        summarizer=summarizer.value,
+        k_min=k_min if defense in {Defense.K_MIN, Defense.BOTH} else 1,
+        redacted=defense in {Defense.REDACTION, Defense.BOTH},
+        clusters=clusters,
+        seed=seed,
+    )
+    report, path = _audited(release, planted, output)
+    typer.echo(render(report, "json" if as_json else form.value, str(path)), nl=False)
     raise typer.Exit(ExitCode.FINE if report.passed else ExitCode.CHECK_FAILED)
 
 
@@ -126,23 +125,30 @@ def _release(
     clusters: int | None,
     seed: int,
 ) -> Release:
-    """Return what is published of conversations, and which canaries are in which cluster."""
-    from dynaserve.canarybench.large_release import publish_selected, select  # noqa: PLC0415
-    from dynaserve.canarybench.summarizers import SUMMARIZERS  # noqa: PLC0415
-    from dynaserve.cli.bulk_progress import watching  # noqa: PLC0415
-    from dynaserve.redaction import redact  # noqa: PLC0415
+    """Return what is published of conversations, and which canaries are in which cluster.
+
+    What is wrong with files or workers is the user's to know; what is wrong in between is a bug.
+    """
+    with user_input():
+        from dynaserve.canarybench.large_release import publish_selected, select  # noqa: PLC0415
+        from dynaserve.canarybench.summarizers import SUMMARIZERS  # noqa: PLC0415
+        from dynaserve.cli.bulk_progress import watching  # noqa: PLC0415
+        from dynaserve.cli.bulk_running import stopping  # noqa: PLC0415
+        from dynaserve.redaction import redact  # noqa: PLC0415
 
     _begin("vectors")
-    with watching() as watch:
+    with user_input(), stopping(COMMAND), watching() as watch:
         rows = corpus.count(place, watch)
     _begin("fit")
-    job = corpus.fit(rows, clusters, seed)
+    with user_input():
+        job = corpus.fit(rows, clusters, seed)
     _begin("clusters")
-    with watching() as watch:
+    with user_input(), stopping(COMMAND), watching() as watch:
         assigned = corpus.assign(job, place, watch)
     _begin("texts")
     selection = select(assigned, k_min=k_min)
-    texts, planted = corpus.read(assigned, selection, manifest)
+    with user_input():
+        texts, planted = corpus.read(assigned, selection, manifest)
     _begin("release")
     return publish_selected(
         selection,
@@ -163,8 +169,9 @@ def _audited(release: Release, manifest: CanaryManifest, output: Path) -> tuple[
     with nothing_checked():
         report = audit_release(manifest, body, clusters=release.members, form="json")
     path = output / (RELEASE if report.passed else LEAKING)
-    replace_file(output / MEMBERS, json.dumps(dict(release.members)).encode(), mode=0o600)
-    replace_file(path, body, mode=0o666 if report.passed else 0o600)
+    with user_input():
+        replace_file(output / MEMBERS, json.dumps(dict(release.members)).encode(), mode=0o600)
+        replace_file(path, body, mode=0o666 if report.passed else 0o600)
     return report, path
 
 

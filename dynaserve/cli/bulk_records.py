@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from dynaserve.bulk.ids import is_id, is_whole
 from dynaserve.bulk.job import Reject, place
-from dynaserve.bulk.reading import TOO_LONG, read_lines, read_tables
+from dynaserve.bulk.reading import TOO_LONG, Unreadable, read_lines, read_tables, values_of
 from dynaserve.bulk.shards import Format, Shard, Unit, open_parquet, require_arrow
 from dynaserve.cli.anonymize_records import Fields, Record, parse
 
@@ -44,37 +43,29 @@ def read_unit(unit: Unit, first: int, fields: Fields) -> Iterator[Record | Rejec
 
 
 def _lines(unit: Unit) -> Iterator[Mapping[str, Any] | ValueError]:
+    """Yield what lines hold, or what is wrong with them: one bad row stops no other."""
     for line in read_lines(unit):
         if line is None:
             yield ValueError(f"the line: {TOO_LONG}")
-        else:
-            yield _or_fault(partial(parse, line, "the line"))
+            continue
+        try:
+            yield parse(line, "the line")
+        except ValueError as error:
+            yield error
 
 
-def _table_rows(unit: Unit, fields: Fields) -> Iterator[Mapping[str, Any] | ValueError]:
+def _table_rows(unit: Unit, fields: Fields) -> Iterator[Mapping[str, Any]]:
     for batch in read_tables(unit, [fields.id, fields.text]):
-        columns = batch.column(fields.id), batch.column(fields.text)
-        for row in zip(*columns, strict=True):
-            yield _or_fault(partial(_values, row, fields))
-
-
-def _values(row: Sequence[Any], fields: Fields) -> dict[str, Any]:
-    try:
-        return {fields.id: row[0].as_py(), fields.text: row[1].as_py()}
-    except UnicodeDecodeError:
-        raise ValueError("the row is not UTF-8") from None
-
-
-def _or_fault(read: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | ValueError:
-    """Return what is read, or what is wrong with it: one bad row stops no other."""
-    try:
-        return read()
-    except ValueError as error:
-        return error
+        columns = (values_of(batch.column(name)) for name in (fields.id, fields.text))
+        for own, text in zip(*columns, strict=True):
+            yield {fields.id: own, fields.text: text}
 
 
 def _fault(own: object, text: object, fields: Fields) -> str:
     """Return why a row is no text with an id; empty if it is."""
+    for name, value in ((fields.id, own), (fields.text, text)):
+        if isinstance(value, Unreadable):
+            return f'its "{name}" {value.value}'
     if not is_id(own):
         return f'"{fields.id}" is neither a string nor a whole number'
     if not isinstance(text, str):

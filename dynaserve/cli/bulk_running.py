@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.job import Job, StoppedError
+from dynaserve.bulk.errors import StoppedError, UnforeseenError
+from dynaserve.bulk.job import Job
 from dynaserve.bulk.output import REJECTS
 from dynaserve.bulk.run import Summary, run
 from dynaserve.cli.bulk_progress import watching
@@ -20,12 +23,8 @@ def run_job(
     job: Job, source: Path, output: Path, place: Place, *, unit_bytes: int, as_json: bool
 ) -> NoReturn:
     """Run a job to its end, and end the command by what came of it."""
-    with user_input():
-        try:
-            with watching() as watch:
-                summary = run(job, source, output, place, unit_bytes=unit_bytes, watch=watch)
-        except StoppedError as error:
-            raise UsageError(f"{job.command}: {error}") from error
+    with user_input(), stopping(job.command), watching() as watch:
+        summary = run(job, source, output, place, unit_bytes=unit_bytes, watch=watch)
     totals = {
         "rows": summary.rows,
         "done_before": summary.before,
@@ -36,6 +35,17 @@ def run_job(
     if not summary.rows:
         raise typer.Exit(ExitCode.NOTHING_CHECKED)
     raise typer.Exit(ExitCode.CHECK_FAILED if summary.rejects else ExitCode.FINE)
+
+
+@contextmanager
+def stopping(command: str) -> Iterator[None]:
+    """Turn what stops a run into a ``UsageError``, but for what nobody foresaw: a bug of ours."""
+    try:
+        yield
+    except UnforeseenError:
+        raise
+    except StoppedError as error:
+        raise UsageError(f"{command}: {error}") from error
 
 
 def prose(summary: Summary, output: Path) -> str:

@@ -7,6 +7,7 @@ in no job: a worker reads the file, and a keyed hash tells whether it is the sam
 from __future__ import annotations
 
 import hashlib
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.job import Done, Reject, Work, place
 from dynaserve.bulk.same_key import SIZE, check_of
 from dynaserve.bulk.shards import Format, Unit
 from dynaserve.cli.anonymize_records import Fields, Record
@@ -23,8 +25,44 @@ from dynaserve.keyfile import KeyFile
 from dynaserve.serving.anonymizers import Runs, make_anonymizers, pseudonyms_of
 from dynaserve.serving.settings import AnonymizationSettings
 
+_END = 1 << 20
+"""Bytes of a model file to look at, at each of its ends."""
 _NO_TABLE = "pseudonyms: OSError"
 """Why a run failed whose table of consistent replacements could not be used; no fault of a text."""
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What tells a model file from others, on all machines the same, without reading all of it.
+
+    Of weights in several files, the first.
+
+    Attributes
+    ----------
+    name
+        Of the file, wherever it is.
+    size
+        Bytes.
+    ends
+        BLAKE2b (RFC 7693), 16 bytes in hexadecimal, of its first and last MiB.
+    """
+
+    name: str
+    size: int
+    ends: str
+
+
+def model_facts(model: str | None) -> ModelFacts | None:
+    """Return what is known of a model file; None if it is none, but another kind of name."""
+    if model is None or not Path(model).is_file():
+        return None
+    path = Path(model)
+    with path.open("rb") as file:
+        first = file.read(_END)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END))
+        ends = hashlib.blake2b(first + file.read(_END), digest_size=16)
+    return ModelFacts(path.name, size, ends.hexdigest())
 
 
 @dataclass(frozen=True)
@@ -44,7 +82,7 @@ class Texts:
     key
         `key_check` of the key of consistent replacements, None if they are not.
     model
-        Bytes and time of a model file, by which another one is told; empty if there is none.
+        `model_facts` of a model file, by which another one is told; None if there is none.
     """
 
     settings: AnonymizationSettings
@@ -52,7 +90,7 @@ class Texts:
     format: Format
     keep_texts: bool
     key: str | None
-    model: tuple[int, ...]
+    model: ModelFacts | None
 
     command = "anonymize"
 
@@ -71,10 +109,7 @@ class Texts:
         if settings.consistent is not None:
             pseudonyms_of(Path(settings.consistent))  # makes the key if it is not there
             key = key_check(Path(settings.consistent))
-        model = Path(settings.model) if settings.model else None
-        stat = model.stat() if model is not None and model.is_file() else None
-        facts = (stat.st_size, stat.st_mtime_ns) if stat else ()
-        return cls(settings, fields, kind, keep_texts, key, facts)
+        return cls(settings, fields, kind, keep_texts, key, model_facts(settings.model))
 
     @property
     def suffix(self) -> str:
@@ -84,12 +119,14 @@ class Texts:
     def configuration(self) -> Mapping[str, Any]:
         """See `Job`."""
         where = {"allow_remote", "consistent"}  # which change nothing of a text
+        told = self.settings.model_dump(mode="json", exclude=where)
+        if self.model is not None:
+            told["model"] = asdict(self.model)  # wherever it is
         return {
-            **self.settings.model_dump(mode="json", exclude=where),
+            **told,
             "fields": asdict(self.fields),
             "rejected_texts": self.keep_texts,
             "consistent_key": self.key,
-            "model_file": list(self.model),
         }
 
     def ids(self, unit: Unit) -> Iterator[Sequence[Any]]:
@@ -100,10 +137,12 @@ class Texts:
         """See `Job`."""
         if self.key is not None:
             _require_key(Path(str(self.settings.consistent)), self.key)
-        try:
-            anonymizer = make_anonymizers(self.settings)[self.settings.mode]
-        except (ValueError, OSError, ImportError) as error:
-            raise StoppedError(f"a worker on {socket.gethostname()}: {error}") from None
+        if self.model is not None and model_facts(self.settings.model) != self.model:
+            raise StoppedError(
+                f"the worker on {socket.gethostname()} has another model in {self.settings.model} "
+                "than this process, or none; give both the same file under the same path"
+            )
+        anonymizer = make_anonymizers(self.settings)[self.settings.mode]
         return partial(_anonymized, self, anonymizer)
 
 

@@ -2,11 +2,14 @@
 
 What is over ends in one form, whoever answers: 503, 408 or 504. BentoML's own limits answer in
 another form, and leave the time that a body takes without one.
+
+A request that is slow to come gives way to others: where there is no room, the slowest one goes,
+and is told so. Who it is of matters only between clients with keys. Without keys all are of this
+machine, and an address would tell them apart no better.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from http import HTTPStatus
 
@@ -19,12 +22,21 @@ from dynaserve.serving.visit import visit_of
 
 COME_BACK_SECONDS = 1
 BODY_HEADERS = (b"content-length", b"transfer-encoding")
+SLOW_SECONDS = 1.0
+"""How long a body may be on its way before its request can be made to give way."""
+HEAD_BYTES = 64 * 2**10
+"""What a request counts for before its body: its head, and what the server reads ahead."""
+ROOM_BYTES = 512 * 2**20
+"""Of all requests that a worker has at a time, unless a lone one is larger."""
 
 
 class OverloadedError(LaterError):
-    """There are as many requests as may be."""
+    """There is as much as may be."""
 
     reason = "busy"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the server {what}; come back later", COME_BACK_SECONDS)
 
 
 class SlowError(RefusedError):
@@ -37,43 +49,45 @@ class SlowError(RefusedError):
 class Place:
     """What one request takes of the room there is: first on its way, then among those answered."""
 
-    def __init__(self, bounded: Bounded, client: str | None) -> None:
-        self.bounded, self.client = bounded, client
-        self.whole = self.taken = False
+    def __init__(self, bounded: Bounded, client: str | None, *, whole: bool) -> None:
+        self.bounded, self.client, self.whole = bounded, client, whole
+        self.taken = self.gave_way = False
+        self.bytes = 0
+        self.since = anyio.current_time()
+        seconds = bounded.seconds if whole else bounded.body_seconds
+        self.time_left = anyio.CancelScope(deadline=self.since + seconds)
 
-    def take(self, *, whole: bool) -> None:
-        """Take a place, having left the one before.
+    def brings(self, message: Message) -> None:
+        """Count a message of the request, and the request as whole with its last one.
 
         Raises
         ------
         OverloadedError
-            There is none.
+            There is no room.
         """
-        self.leave()
-        self.whole, most = whole, self.bounded.max_concurrent
-        there = self.bounded.pending if whole else self.bounded.arriving[self.client]
-        if there >= most:
-            what = "is answering" if whole else "is receiving of this client"
-            raise OverloadedError(
-                f"the server {what} {most} requests, the most it takes; come back later",
-                COME_BACK_SECONDS,
-            )
-        self.taken = True
-        self._count(1)
+        bounded = self.bounded
+        bounded.hold(self, len(message.get("body", b"")))
+        # Whose client has left brings nothing more either, but is not whole.
+        if not self.whole and message["type"] == "http.request" and not message.get("more_body"):
+            self.time_left.deadline = self.since + bounded.seconds
+            bounded.leave(self)
+            self.whole = True
+            bounded.take(self)
 
-    def leave(self) -> None:
-        """Make room."""
-        if self.taken:
-            self.taken = False
-            self._count(-1)
+    def pace(self) -> float:
+        """Return bytes a second; a request that has just begun is not slow."""
+        return self.bytes / (self.age() + 1e-3)
 
-    def _count(self, change: int) -> None:
-        if self.whole:
-            self.bounded.pending += change
-        else:
-            self.bounded.arriving[self.client] += change
-            if not self.bounded.arriving[self.client]:
-                del self.bounded.arriving[self.client]
+    def age(self) -> float:
+        """Return seconds since it came."""
+        return anyio.current_time() - self.since
+
+    def give_way(self) -> None:
+        """Make room for others, and end."""
+        self.gave_way = True
+        self.bounded.leave(self)
+        self.bounded.let_go(self)
+        self.time_left.cancel()
 
 
 class Bounded:
@@ -82,8 +96,8 @@ class Bounded:
     Parameters
     ----------
     max_concurrent : int
-        Requests at a time that have come whole. As many of one client may be on their way: its
-        slow ones take no place from others.
+        Requests at a time that have come whole. As many of one client may be on their way; one
+        more takes the place of the slowest, if that has been on its way for a second.
     seconds : float
         That a request may take.
     body_seconds : float
@@ -106,41 +120,38 @@ class Bounded:
         self.seconds, self.body_seconds = seconds, min(body_seconds, seconds)
         self.exempt = frozenset(exempt)
         self.pending = 0
-        self.arriving: Counter[str | None] = Counter()
+        self.arriving: dict[str | None, set[Place]] = {}
         """Requests on their way, by client."""
+        self.bytes = 0
+        """Of all requests that there are."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless there are too many, and end it when its time is over."""
         if scope["type"] != "http" or scope["path"] in self.exempt:
             await self.app(scope, receive, send)
             return
-        client = visit_of(scope).client
         # What brings no body has come whole.
         whole = not any(name in BODY_HEADERS for name, _ in scope["headers"])
-        place = Place(self, client)
+        place = Place(self, visit_of(scope).client, whole=whole)
         try:
-            place.take(whole=whole)
-        except OverloadedError as error:
-            await refusal(scope, error)(scope, receive, send)
-            return
-        try:
-            await self.in_time(scope, receive, send, place)
+            try:
+                self.take(place)
+                self.hold(place, HEAD_BYTES)
+            except OverloadedError as error:
+                await refusal(scope, error)(scope, receive, send)
+            else:
+                await self.in_time(scope, receive, send, place)
         finally:
-            place.leave()
+            self.leave(place)
+            self.let_go(place)
 
     async def in_time(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
         """Pass a request on for as long as it may take."""
-        now = anyio.current_time()
         started = False
-        time_left = anyio.CancelScope(
-            deadline=now + (self.seconds if place.whole else self.body_seconds)
-        )
 
         async def received() -> Message:
             message = await receive()
-            if not place.whole and not message.get("more_body"):
-                time_left.deadline = now + self.seconds
-                place.take(whole=True)  # or raise, to whoever reads the body
+            place.brings(message)  # or raise, to whoever reads the body
             return message
 
         async def sent(message: Message) -> None:
@@ -148,13 +159,77 @@ class Bounded:
             started = True
             await send(message)
 
-        with time_left:
+        with place.time_left:
             await self.app(scope, received, sent)
-        if time_left.cancelled_caught and not started:
-            await refusal(scope, self.over(whole=place.whole))(scope, receive, send)
+        if place.time_left.cancelled_caught and not started:
+            await refusal(scope, self.over(place))(scope, receive, send)
 
-    def over(self, *, whole: bool) -> RefusedError:
-        """Return what to say when the time is over."""
-        if whole:
+    def over(self, place: Place) -> RefusedError:
+        """Return what to say to a request that was ended."""
+        if place.gave_way:
+            return OverloadedError("has room for faster requests only")
+        if place.whole:
             return LateError(f"not done in {self.seconds:g} seconds; send less at once")
         return SlowError(f"the body did not come in {self.body_seconds:g} seconds; send it again")
+
+    def take(self, place: Place) -> None:
+        """Give a request its place.
+
+        Raises
+        ------
+        OverloadedError
+            There is none.
+        """
+        if place.whole:
+            if self.pending >= self.max_concurrent:
+                raise OverloadedError(f"is answering {self.pending} requests, the most it takes")
+            self.pending += 1
+        else:
+            places = self.arriving.setdefault(place.client, set())
+            if (count := len(places)) >= self.max_concurrent:
+                slowest = min(places, key=Place.pace)
+                if slowest.age() < SLOW_SECONDS:
+                    raise OverloadedError(
+                        f"is receiving of this client {count} requests, the most it takes"
+                    )
+                slowest.give_way()
+            # Whose last request gave way has none any more, nor a set of them.
+            self.arriving.setdefault(place.client, places).add(place)
+        place.taken = True
+
+    def leave(self, place: Place) -> None:
+        """Take a request's place back, if it has one."""
+        if not place.taken:
+            return
+        place.taken = False
+        if place.whole:
+            self.pending -= 1
+        else:
+            places = self.arriving[place.client]
+            places.remove(place)
+            if not places:
+                del self.arriving[place.client]
+
+    def hold(self, place: Place, count: int) -> None:
+        """Count bytes of a request, for which the slowest of whoever brings the most give way.
+
+        Raises
+        ------
+        OverloadedError
+            That is this one, or none is on its way.
+        """
+        place.bytes += count
+        self.bytes += count
+        while self.bytes > ROOM_BYTES and self.bytes > place.bytes:
+            heaviest = max(
+                self.arriving.values(), key=lambda each: sum(one.bytes for one in each), default=()
+            )
+            slowest = min(heaviest, key=Place.pace, default=place)
+            if slowest is place:
+                raise OverloadedError("holds as many bytes of requests as it has room for")
+            slowest.give_way()
+
+    def let_go(self, place: Place) -> None:
+        """Count the bytes of a request no more."""
+        self.bytes -= place.bytes
+        place.bytes = 0

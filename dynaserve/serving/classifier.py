@@ -11,7 +11,6 @@ say (``settings``).
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any, cast
 
 import bentoml
@@ -30,6 +29,7 @@ from dynaserve.serving.direct import direct_app
 from dynaserve.serving.front import FrontedService, ready_made
 from dynaserve.serving.inference import Endpoints
 from dynaserve.serving.models import UnscoredError, load_model
+from dynaserve.serving.readiness import Readiness, Watched
 from dynaserve.serving.refusals import answered
 from dynaserve.serving.refused import RefusedError
 from dynaserve.serving.requests import (
@@ -44,9 +44,7 @@ from dynaserve.serving.scoring import Scorer
 from dynaserve.serving.settings import ServeSettings
 from dynaserve.serving.supervised import SupervisedService
 from dynaserve.serving.visit import visit_of
-
-READY_SECONDS = 2.0
-"""In which a model that is ready answers a made-up row."""
+from dynaserve.serving.written import PART_NUMBERS, written_in_parts
 
 DESCRIPTION = """\
 A classifier whose answers say less about its training data.
@@ -101,23 +99,14 @@ class ClassifierService(SupervisedService):
             max_bytes=self.settings.max_bytes,
             max_columns=self.settings.max_columns,
         )
-        self.batches = Batches(Scorer(self.model, self.defense), self.settings.max_rows)
         # A defense made for other classes shows here, in plain words, not in a request.
-        self.probe = rehearse(self.model, self.defense)
-        self.probing: asyncio.Future[NDArray[Any]] | None = None
+        watched = Watched(Scorer(self.model, self.defense), rehearse(self.model, self.defense))
+        self.batches = Batches(watched, self.settings.max_rows)
+        self.readiness = Readiness(watched, self.batches)
 
     async def __is_ready__(self) -> bool:
-        """Say whether a made-up row gets its answer now; BentoML hangs if this raises.
-
-        Whoever asks meanwhile waits for the same row.
-        """
-        if self.probing is None or self.probing.done():
-            self.probing = asyncio.ensure_future(self.batches(self.probe))
-        try:
-            await asyncio.wait_for(asyncio.shield(self.probing), READY_SECONDS)
-        except Exception:
-            return False
-        return True
+        """Say whether the model answers now; BentoML hangs if this raises."""
+        return await self.readiness()
 
     async def answer(self, rows: NDArray[Any], scope: Scope) -> NDArray[Any]:
         """Return defended probabilities (n, k) for the rows (n, *input_shape) of a request.
@@ -166,7 +155,10 @@ class ClassifierService(SupervisedService):
             "labels": [model.classes[best] for best in probabilities.argmax(axis=1)],
             "probabilities": probabilities,
         }
-        content = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+        if probabilities.size > PART_NUMBERS:
+            content: bytes | memoryview = await written_in_parts(answer)
+        else:
+            content = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
         return Response(content, media_type="application/json")
 
 

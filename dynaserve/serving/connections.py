@@ -12,6 +12,10 @@ one there. Nothing here may look at a request.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import sys
+import termios
+from contextlib import suppress
 from typing import Any
 
 from uvicorn import config
@@ -19,7 +23,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD_SECONDS = 10.0
 READ_SECONDS = 30.0
-"""In which a client has to take some of what waits for it."""
+"""In which a client has to take some of what waits for it, over and over until it has all."""
 MAX_FRAME = 64 * 2**10
 """Bytes of a request that are not its body: its head, the lengths of its chunks, its trailers."""
 CHUNK_FRAME = 8
@@ -37,7 +41,8 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
     _in_head = True
     _frame = 0
     _head_ends: asyncio.TimerHandle | None = None
-    _reading_ends: asyncio.TimerHandle | None = None
+    _looks: asyncio.TimerHandle | None = None
+    _untaken = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Start to wait."""
@@ -76,27 +81,36 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
         super().on_body(body)
 
     def pause_writing(self) -> None:
-        """Wait for the client to read: there is as much for it as is kept for one."""
+        """Look whether the client reads: there is as much for it as is kept for one."""
         super().pause_writing()
-        if self._reading_ends is None:
-            self._reading_ends = self.loop.call_later(READ_SECONDS, self.transport.abort)
+        self._watch()
 
     def resume_writing(self) -> None:
-        """Wait no longer: it has read."""
+        """Look on, for the little that is left."""
         super().resume_writing()
-        self._read()
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Look whether the client reads its answer, if it is to be the last one or was slow."""
+        super().on_response_complete()
+        if self._looks is not None or self.transport.is_closing():
+            self._watch()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close the connection; do not wait for one who does not read to do so."""
-        if self.transport.get_write_buffer_size():
-            self.transport.abort()
-        else:
+        """Close the connection, unless its client still reads: it is not idle then."""
+        if not self.transport.get_write_buffer_size():
             super().timeout_keep_alive_handler()
+            return
+        if self._looks is None:
+            self._watch()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._wait_no_more()
-        self._read()
+        self._watch_no_more()
         super().connection_lost(exc)
 
     def is_busy(self) -> bool:
@@ -112,15 +126,43 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
             self._head_ends.cancel()
             self._head_ends = None
 
-    def _read(self) -> None:
-        if self._reading_ends is not None:
-            self._reading_ends.cancel()
-            self._reading_ends = None
+    def _watch(self) -> None:
+        """Look in ``READ_SECONDS`` whether the client has taken some of what waits for it now."""
+        self._watch_no_more()
+        if self.transport.get_write_buffer_size():
+            self._untaken = untaken(self.transport)
+            self._looks = self.loop.call_later(READ_SECONDS, self._look)
+
+    def _watch_no_more(self) -> None:
+        if self._looks is not None:
+            self._looks.cancel()
+            self._looks = None
+
+    def _look(self) -> None:
+        self._looks = None
+        if self.transport.get_write_buffer_size() and untaken(self.transport) >= self._untaken:
+            self.transport.abort()
+        else:
+            self._watch()
 
     def _give_up(self) -> None:
         self._head_ends = None
         if not self.is_busy():
             self.transport.abort()
+
+
+def untaken(transport: asyncio.Transport) -> int:
+    """Return how many bytes wait for a client, here and in the kernel.
+
+    The kernel takes more from here only when a third of its own room is free, which can be a
+    megabyte: to a slow client nothing would seem to go out for a long time.
+    """
+    waiting = transport.get_write_buffer_size()
+    with suppress(OSError, ValueError):  # no socket that can tell, or one that is closed
+        descriptor = transport.get_extra_info("socket").fileno()
+        found = fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4))
+        waiting += int.from_bytes(found, sys.byteorder)
+    return waiting
 
 
 def install() -> None:

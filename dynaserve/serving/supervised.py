@@ -14,9 +14,9 @@ import bentoml
 from bentoml.exceptions import BentoMLConfigException
 from starlette.responses import Response
 
-from dynaserve.serving.access.gate import Gate, key_file
+from dynaserve.serving.access.gate import Gate, decide_keys
 from dynaserve.serving.orphans import end_with_supervisor, name_supervisor
-from dynaserve.serving.settings import ServiceSettings, variable
+from dynaserve.serving.settings import ServiceSettings
 from dynaserve.serving.supervisor import settle
 from dynaserve.serving.telemetry import Observer, configure_logs, start_metrics
 
@@ -70,9 +70,7 @@ class SupervisedService:
             start_metrics(settings.metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
-        if keys := key_file(settings):
-            # Decided once: a worker that starts when the file is gone must not do without.
-            os.environ[variable("keys")] = str(keys)
+        decide_keys(settings)
         name_supervisor()
         settle()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from dynaserve.bulk import job as job_module
+from dynaserve.bulk import reading
 from dynaserve.bulk import run as run_module
 from dynaserve.bulk.cluster import Place
+from tests.bulk.gate import Gate
 from tests.bulk.tables import Table
 
 distributed = pytest.importorskip("distributed")
@@ -29,7 +32,7 @@ def client() -> Iterator[Any]:
 
 
 @pytest.fixture
-def here(client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Place]]:
+def here(client: Any, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
     """Have runs use those workers; return where they were told to work."""
     asked: list[Place] = []
 
@@ -39,8 +42,31 @@ def here(client: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Place]]:
         yield client
 
     monkeypatch.setattr(run_module, "connected", connected)
-    yield asked
-    job_module.forget("a run")
+    return asked
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    """Have each test begin with a worker that has seen no run."""
+    yield
+    job_module._works.clear()
+    job_module._ended.clear()
+    reading.close()
+
+
+@pytest.fixture
+def dask_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Return what Dask logs of calls that fail, however silent earlier tests have made it."""
+    logger = logging.getLogger("distributed.worker")
+    logger.addHandler(caplog.handler)
+    with caplog.at_level(logging.DEBUG, logger=logger.name):
+        yield caplog
+    logger.removeHandler(caplog.handler)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate.within(tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dynaserve.bulk.job import Done, Reject, StoppedError, Work, place
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.job import Done, Reject, Work, place
 from dynaserve.bulk.reading import read_lines
 from dynaserve.bulk.shards import Unit
 
@@ -43,7 +44,7 @@ class Upper:
         for row, line in enumerate(read_lines(unit)):
             own = json.loads(line)["id"]
             if own == 7:
-                self._fail()
+                self._fail(line)
             if own == 7 and self.fault == "reject":
                 rejects.append(Reject(own, place(unit, first, row), "failed", "KeyError"))
             else:
@@ -52,11 +53,13 @@ class Upper:
             Path(self.notes, str(unit.start)).touch()
         return Done(b"".join(lines), len(lines) + len(rejects), tuple(rejects))
 
-    def _fail(self) -> None:
+    def _fail(self, line: bytes) -> None:
         if self.fault == "full":
             raise OSError(errno.ENOSPC, "No space left on device", "/out/part")
         if self.fault == "bug":
             raise ZeroDivisionError("a bug")
+        if self.fault == "quoting":
+            raise ValueError(f"what to do with {line.decode()}?")
         if self.fault == "missing":
             raise StoppedError("the worker has no key")
         if self.fault == "kill":

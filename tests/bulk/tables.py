@@ -43,6 +43,23 @@ class Table:
         return self
 
 
+def undecoded(values: list[bytes], kind: Any) -> Any:
+    """Return a column of text that need not be UTF-8, as careless programs write it."""
+    bare = pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()
+    return pa.Array.from_buffers(kind, len(values), pa.array(values, bare).buffers())
+
+
+def damaged(path: Path, table: Any) -> Path:
+    """Write a table whose last page cannot be unpacked; the rest of the file is as it should be."""
+    pq.write_table(table, path, use_dictionary=False, compression="zstd")
+    content = bytearray(path.read_bytes())
+    page = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    end = page.data_page_offset + page.total_compressed_size
+    content[end - 200 : end] = bytes(200)
+    path.write_bytes(content)
+    return path
+
+
 def released(directory: Path) -> tuple[list[Any], NDArray[np.int64], NDArray[np.float32]]:
     """Return ids, labels and probabilities, in the order of the parts."""
     table = pq.read_table(directory)

@@ -17,8 +17,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dynaserve.bulk import canary as canary_module
+from dynaserve.bulk import canary_jobs
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.run import run
 from dynaserve.canarybench import CanaryManifest, plant
 from dynaserve.canarybench.conversations import Conversation, write_conversations
@@ -213,6 +214,48 @@ def test_a_directory_to_work_in_that_is_not_ours_alone_is_refused(
     assert not list(work.iterdir())
 
 
+@pytest.mark.parametrize("fault", ["manifest", "input", "columns"])
+def test_a_release_stays_where_the_next_audit_cannot_begin(
+    audit: Callable[..., Result], planted: Planted, tmp_path: Path, fault: str
+) -> None:
+    assert audit().exit_code == 0
+    release = (tmp_path / "out" / "release.json").read_bytes()
+    source = planted.path
+    if fault == "manifest":
+        planted.secret.write_text("{}")
+    elif fault == "input":
+        source = tmp_path / "nowhere"
+    else:
+        source = tmp_path / "a.parquet"
+        pq.write_table(pa.table({"id": ["a"], "text": ["x"]}), source)
+    assert audit(source=source).exit_code == 2
+    assert (tmp_path / "out" / "release.json").read_bytes() == release
+
+
+@pytest.mark.parametrize("name", ["release.json", "_leaking.json", "thesis.txt"])
+def test_a_directory_of_somebody_else_is_refused_and_nothing_in_it_touched(
+    audit: Callable[..., Result], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("mine")
+    result = audit()
+    assert result.exit_code == 2
+    assert f"is not empty, and no earlier audit has worked there: holds {name}" in result.stderr
+    left = [(each.name, each.read_text()) for each in (tmp_path / "out").iterdir()]
+    assert left == [(name, "mine")]
+
+
+@pytest.mark.parametrize("out", ["in", "in/deep/out"])
+def test_output_in_the_input_is_refused_before_anything_is_made(
+    audit: Callable[..., Result], planted: Planted, out: str
+) -> None:
+    before = sorted(planted.path.rglob("*"))
+    result = audit(out=out)
+    assert result.exit_code == 2
+    assert "is inside of the input" in result.stderr
+    assert sorted(planted.path.rglob("*")) == before
+
+
 def test_other_input_than_before_is_refused(
     audit: Callable[..., Result], planted: Planted, tmp_path: Path
 ) -> None:
@@ -331,6 +374,25 @@ def test_a_run_that_cannot_go_on_is_one_clear_line(
     result = audit()
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == "error: canary-audit: all Dask workers have gone"
+
+
+def test_a_bug_in_a_worker_is_not_the_users_mistake_and_quotes_no_conversation(
+    audit: Callable[..., Result],
+    planted: Planted,
+    monkeypatch: pytest.MonkeyPatch,
+    dask_log: pytest.LogCaptureFixture,
+) -> None:
+    def count_terms(texts: list[str]) -> None:
+        raise ValueError(f"what to do with {texts[0]}?")
+
+    monkeypatch.setattr(canary_jobs, "count_terms", count_terms)
+    result = audit()
+    assert result.exit_code == 3
+    said = r"^internal error: UnforeseenError: \d\.jsonl, bytes \d+ to \d+: ValueError in a worker"
+    assert re.search(said, result.stderr.splitlines()[-1])
+    assert "UnforeseenError" in dask_log.text
+    for shown in (result.output, result.stderr, dask_log.text):
+        assert "what to do with" not in shown
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from dynaserve.bulk.canary_jobs import Clusters, Vectors, terms_of
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.job import Done
 from dynaserve.bulk.shards import cut, find_shards
 from dynaserve.canarybench.conversations import Conversation, write_conversations
 from dynaserve.canarybench.corpus import generate
-from dynaserve.canarybench.large import Model, count_terms
+from dynaserve.canarybench.large import Model
 from dynaserve.canarybench.large_release import LONGEST, user_hash
+from dynaserve.canarybench.terms import count_terms
 
 TALKS = generate(300, seed=1)
 
@@ -80,7 +83,7 @@ def test_clusters_are_those_that_the_model_finds(tmp_path: Path) -> None:
     model.save(tmp_path / "model.npz")
     table = vectors(tmp_path / "a.jsonl", TALKS)
     pq.write_table(table, tmp_path / "v" / "part-000000.parquet", row_group_size=70)
-    job = Clusters(tmp_path / "model.npz", "ab")
+    job = Clusters.by(tmp_path / "model.npz")
     (unit,) = cut(find_shards(tmp_path / "v"), 1 << 22)
     assert [own for piece in job.ids(unit) for own in piece] == [talk.id for talk in TALKS]
     done = job.start()(unit, 0)
@@ -90,6 +93,17 @@ def test_clusters_are_those_that_the_model_finds(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["cluster"].to_numpy(), expected.labels)
     np.testing.assert_array_equal(found["similarity"].to_numpy(), expected.similarity)
     np.testing.assert_array_equal(found["value"].to_numpy(), expected.value)
+
+
+def test_a_worker_that_sees_other_clusters_does_not_start(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    one = Model(np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 2), np.float32))
+    one.save(path)
+    job = Clusters.by(path)
+    job.start()
+    replace(one, centroids=np.zeros((1, 2), np.float32)).save(path)
+    with pytest.raises(StoppedError, match=rf"^the worker on \S+ has another {path} than this"):
+        job.start()
 
 
 def test_jobs_are_told_apart_by_what_they_work_with() -> None:

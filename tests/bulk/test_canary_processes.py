@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -16,12 +17,14 @@ from dynaserve.canarybench import plant
 from dynaserve.canarybench.conversations import write_conversations
 from dynaserve.canarybench.corpus import generate
 from dynaserve.cli import app
+from tests.bulk.gate import Gate
+from tests.waiting import until
 
 COMMAND = [sys.executable, "-c", "from dynaserve.cli import main; main()"]
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+def start(*arguments: object, **more: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | more
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         env=environment,
@@ -32,7 +35,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_killed_run_goes_on_to_the_same_release(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_release(tmp_path: Path, gate: Gate) -> None:
     planted, manifest = plant(generate(800, seed=3), seed=3, decoys=50)
     write_conversations(tmp_path / "in.jsonl", planted)
     manifest.save(tmp_path / "secret.json")
@@ -44,14 +47,16 @@ def test_a_killed_run_goes_on_to_the_same_release(tmp_path: Path) -> None:
             *("--summarizer", "extractive", "--json"),
         ]
 
-    with start(*arguments("out")) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if json.loads(line) == {"step": "clusters"}:
-                process.send_signal(signal.SIGKILL)
-                break
+    units = math.ceil((tmp_path / "in.jsonl").stat().st_size / (1 << 15))
+    gate.admit(units)  # all vectors, and nothing of the clusters
     work = tmp_path / "out" / "_work"
-    assert list(work.glob("vectors/part-*"))
+    with start(*arguments("out"), **gate.environment) as process:
+        until(lambda: [*work.glob("clusters-*/.part-*")] or process.poll() is not None)
+        process.kill()
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert len(list(work.glob("vectors/part-*"))) == units
+    assert not list(work.glob("clusters-*/part-*"))
     assert not (tmp_path / "out" / "release.json").exists()
     with start(*arguments("out")) as process:
         report, said = process.communicate(timeout=120)

@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from dynaserve.bulk.canary_rows import read_conversations, read_ids, require_columns
+from dynaserve.bulk.errors import InputError
 from dynaserve.bulk.shards import Unit, cut, find_shards
 from dynaserve.canarybench.conversations import Conversation, write_conversations
 from dynaserve.canarybench.corpus import generate
+from tests.bulk.tables import undecoded
 
 SECRET = "jo.marsh@example.org"
 GOOD = {"id": "a", "user": "u", "text": "Hi."}
@@ -76,11 +78,12 @@ def test_a_line_that_is_no_json_is_named(tmp_path: Path, line: bytes) -> None:
 
 
 def test_parquet_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
-    texts = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"], pa.binary()).buffers())
-    pq.write_table(pa.table({"id": ["a"], "user": ["u"], "text": texts}), tmp_path / "a.parquet")
+    texts = undecoded([b"x", b"\xff"], pa.string())
+    table = pa.table({"id": ["a", "b"], "user": ["u", "u"], "text": texts})
+    pq.write_table(table, tmp_path / "a.parquet")
     (unit,) = units(tmp_path / "a.parquet")
-    assert read_ids(unit) == [None]
-    with pytest.raises(ValueError, match="this row, or one of the next, is not UTF-8"):
+    assert read_ids(unit) == ["a", None]
+    with pytest.raises(InputError, match=r"^a\.parquet, row 2: its text is not UTF-8$"):
         list(read_conversations(unit, 0))
 
 

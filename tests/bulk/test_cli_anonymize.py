@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import pickle
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.shards import Format
 from dynaserve.cli import app, bulk_records, bulk_texts
 from dynaserve.cli.anonymize_records import Fields
 from dynaserve.cli.bulk_texts import Texts
 from dynaserve.rlaa import records
+from dynaserve.rlaa.llm import hub
 from dynaserve.serving.settings import AnonymizationSettings
+from tests.bulk.tables import undecoded
 from tests.bulk.texts import comments, read, write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -220,6 +224,33 @@ def test_a_model_file_is_for_one_worker_unless_more_are_asked_for(
     assert here == [Place(1), Place(3), Place(None, "tcp://x:1")]
 
 
+@pytest.mark.usefixtures("odd")
+def test_a_model_of_the_hub_is_downloaded_once_for_one_worker(
+    tmp_path: Path, here: list[Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+    monkeypatch.setattr(hub, "weights", lambda model: asked.append((model, len(here))))
+    source = write(tmp_path / "a.jsonl", comments(5)[3:4])
+    model = "acme/tiny:tiny-q4.gguf"
+    for number, options in enumerate(([], ["--workers", 3], ["--scheduler", "tcp://x:1"])):
+        result = bulk(source, tmp_path / f"out-{number}", "--model", model, *options)
+        assert result.exit_code == 0, result.output
+    assert here == [Place(1), Place(3), Place(None, "tcp://x:1")]
+    assert asked == [(model, 0), (model, 1)], "before workers are there; those of a cluster do"
+    assert (
+        json.loads((tmp_path / "out-0" / "_ledger.json").read_text())["configuration"]["model"]
+        == model
+    )
+
+
+def test_a_model_that_is_nowhere_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5))
+    result = bulk(source, tmp_path / "out", "--model", tmp_path / "no.gguf")
+    assert result.exit_code == 2
+    assert "there is no file" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", comments(5))
     bulk(source, tmp_path / "out")
@@ -258,14 +289,66 @@ def test_parquet_without_the_columns_is_told_which_it_has(tmp_path: Path) -> Non
 
 
 def test_a_parquet_row_that_is_not_utf_8_is_rejected_alone(tmp_path: Path) -> None:
-    texts = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\4\0\0\0\5\0\0\0"), pa.py_buffer(b"fine\xff")]
-    )
+    texts = undecoded([b"fine", b"\xff"], pa.string())
     pq.write_table(pa.table({"id": [1, 2], "text": texts}), tmp_path / "a.parquet")
     assert bulk(tmp_path / "a.parquet", tmp_path / "out").exit_code == 1
     assert pq.read_table(tmp_path / "out")["text"].to_pylist() == ["fine"]
     reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
-    assert (reject["place"], reject["reason"]) == ("a.parquet, row 2", "the row is not UTF-8")
+    assert reject == {
+        "id": 2,
+        "place": "a.parquet, row 2",
+        "status": "invalid",
+        "reason": 'its "text" is not UTF-8',
+    }
+
+
+def test_a_parquet_id_that_is_not_utf_8_is_rejected_alone(tmp_path: Path) -> None:
+    table = pa.table({"id": undecoded([b"a", b"b\xff"], pa.string()), "text": ["fine", "fine"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert bulk(tmp_path / "a.parquet", tmp_path / "out").exit_code == 1
+    assert pq.read_table(tmp_path / "out")["id"].to_pylist() == ["a"]
+    reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
+    assert (reject["id"], reject["reason"]) == (None, 'its "id" is not UTF-8')
+
+
+def test_a_bug_in_a_worker_is_not_the_users_mistake_and_quotes_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dask_log: pytest.LogCaptureFixture
+) -> None:
+    def written(_: object, lines: list[object], __: object) -> bytes:
+        raise ValueError(f"what to do with {lines}?")
+
+    monkeypatch.setattr(bulk_texts, "written", written)
+    source = write(tmp_path / "a.jsonl", comments(5))
+    result = bulk(source, tmp_path / "out")
+    assert result.exit_code == 3
+    where = f"a.jsonl, bytes 0 to {source.stat().st_size}"
+    said = f"internal error: UnforeseenError: {where}: ValueError in a worker"
+    assert result.stderr.splitlines()[-1].startswith(said)
+    assert "UnforeseenError" in dask_log.text
+    for shown in (result.output, result.stderr, dask_log.text):
+        assert "what to do with" not in shown
+
+
+def test_a_server_with_a_password_in_its_url_is_refused_before_anything_is_written(
+    tmp_path: Path, here: list[Place]
+) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5))
+    for options in ([], ["--scheduler", "tcp://127.0.0.1:1"]):
+        server = ["--model", "m", "--server", "http://jo:hunter2@127.0.0.1:9/v1", *options]
+        result = bulk(source, tmp_path / "out", *server)
+        assert result.exit_code == 2
+        assert "a key goes into api_key" in result.stderr
+        assert "hunter2" not in result.output + result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl"}
+    assert here == []
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_server_has_a_worker_for_each_core(tmp_path: Path, here: list[Place]) -> None:
+    source = write(tmp_path / "a.jsonl", comments(5)[3:4])
+    server = ["--model", "m", "--server", "http://127.0.0.1:9/v1"]
+    assert bulk(source, tmp_path / "out", *server).exit_code == 0
+    assert here == [Place(None)]
 
 
 def test_no_texts_are_nothing_to_do(tmp_path: Path) -> None:
@@ -320,25 +403,51 @@ def test_a_worker_with_another_pseudonym_key_or_none_does_not_start(keyfile: Pat
 
 
 def test_a_worker_that_cannot_make_the_anonymizer_says_where(
-    monkeypatch: pytest.MonkeyPatch, keyfile: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(_: object) -> None:
         raise ImportError("needs the extra")
 
     monkeypatch.setattr(bulk_texts, "make_anonymizers", missing)
-    with pytest.raises(StoppedError, match=r"a worker on .*: needs the extra"):
-        job(keyfile).start()
+    result = bulk(write(tmp_path / "a.jsonl", comments(5)), tmp_path / "out")
+    assert result.exit_code == 2
+    assert re.search(r"error: anonymize: a worker on \S+: needs the extra", result.stderr)
 
 
-def test_another_model_file_is_another_configuration(tmp_path: Path) -> None:
+def with_model(path: Path) -> Texts:
+    settings = AnonymizationSettings(model=str(path))
+    return Texts.by(settings, Fields("text", "id"), Format.JSONL, keep_texts=False)
+
+
+def test_another_model_file_is_another_configuration_and_the_same_elsewhere_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_texts, "_END", 2)
     model = tmp_path / "m.gguf"
+    model.write_bytes(b"0123456789")
+    before = with_model(model).configuration()
+    other = tmp_path / "other" / "m.gguf"
+    other.parent.mkdir()
+    model.rename(other)
+    os.utime(other, (1, 1))
+    assert with_model(other).configuration() == before
+    for content in (b"0123456780", b"1123456789", b"01234567890"):
+        other.write_bytes(content)
+        now = with_model(other).configuration()
+        assert {name for name in before if now[name] != before[name]} == {"model"}
+    renamed = other.rename(other.with_name("n.gguf"))
+    assert with_model(renamed).configuration()["model"]["name"] == "n.gguf"
 
-    def configuration() -> Any:
-        settings = AnonymizationSettings(model=str(model))
-        fields = Fields("text", "id")
-        return Texts.by(settings, fields, Format.JSONL, keep_texts=False).configuration()
 
-    model.write_bytes(b"1")
-    before = configuration()
-    model.write_bytes(b"12")
-    assert {name for name in before if configuration()[name] != before[name]} == {"model_file"}
+def test_a_worker_with_another_model_file_or_none_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_texts, "make_anonymizers", lambda _: {"edit": Odd()})
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"0123456789")
+    begun = with_model(model)
+    begun.start()
+    for change in (lambda: model.write_bytes(b"9876543210"), model.unlink):
+        change()
+        with pytest.raises(StoppedError, match=rf"^the worker on \S+ has another model in {model}"):
+            begun.start()

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from dynaserve import DynaNoise, RankTemplate
 from dynaserve.cli import app
 from dynaserve.defenses import Undefended
-from tests.bulk.tables import Table, released
+from tests.bulk.tables import Table, damaged, released, undecoded
 
 pytestmark = pytest.mark.usefixtures("here")
 SECRET = bytes(range(200, 232))
@@ -215,3 +215,31 @@ def test_a_file_that_is_no_defense_is_said(tmp_path: Path, logits: Table) -> Non
     result = bulk(logits.path, tmp_path / "out", "--defense", tmp_path / "x.toml")
     assert result.exit_code == 2
     assert "x.toml: is not a defense file" in result.stderr
+
+
+def test_rows_that_are_not_utf_8_stop_no_run(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    queries = [b"plain", b"x", b"not \xff"]
+    columns = {
+        "id": undecoded([b"a", b"hidden\xff", b"c"], pa.string()),
+        "logits": list(values),
+        "query": undecoded(queries, pa.string()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    result = bulk(tmp_path / "x.parquet", tmp_path / "out")
+    assert result.exit_code == 1, result.output
+    ids, _, probabilities = released(tmp_path / "out")
+    assert ids == ["a", "c"]
+    expected = keyed()(values[[0, 2]], queries=[queries[0], queries[2]])
+    np.testing.assert_array_equal(probabilities, expected)
+    reject = json.loads((tmp_path / "out" / "_rejects.jsonl").read_text())
+    assert (reject["id"], reject["place"]) == (None, "x.parquet, row 2")
+
+
+def test_a_damaged_file_is_named_and_nothing_is_promised(tmp_path: Path) -> None:
+    rows = {"id": np.arange(50_000), "logits": [[1.0, 2.0]] * 50_000, "query": [1] * 50_000}
+    path = damaged(tmp_path / "x.parquet", pa.table(rows))
+    result = bulk(path, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "error: x.parquet: cannot be read as Parquet" in result.stderr
+    assert "the same command goes on" not in result.stderr

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import socket
 import ssl
 import sys
@@ -14,7 +15,7 @@ import pytest
 from dynaserve.bulk import cluster
 from dynaserve.bulk import run as run_module
 from dynaserve.bulk.cluster import Place, connected, require_dask
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.run import Summary, Watch, run
 from dynaserve.bulk.shards import require_arrow
 from tests.bulk.jobs import Upper, lines
@@ -43,6 +44,39 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPat
             connected(Place(scheduler=address)),
         ):
             pass
+
+
+@pytest.mark.parametrize(
+    ("address", "told", "said"),
+    [
+        ("tls://127.0.0.1:1", {}, "tls://127.0.0.1:1: takes certificates"),
+        (
+            "tcp://127.0.0.1:1",
+            {"distributed.comm.require-encryption": True},
+            "tcp://127.0.0.1:1: takes certificates",
+        ),
+        (
+            "tls://127.0.0.1:1",
+            {
+                "distributed.comm.tls.ca-file": "/no.pem",
+                "distributed.comm.tls.client.cert": "/no.pem",
+            },
+            "the certificates in Dask's configuration, under distributed.comm.tls cannot be read",
+        ),
+    ],
+)
+def test_an_address_that_takes_certificates_says_where_to_name_them(
+    address: str, told: dict[str, Any], said: str
+) -> None:
+    import dask
+
+    with (
+        dask.config.set(told),
+        pytest.raises(StoppedError, match=re.escape(said)) as caught,
+        connected(Place(scheduler=address)),
+    ):
+        pass
+    assert "distributed.comm.tls" in str(caught.value)
 
 
 def test_a_scheduler_without_workers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,13 @@ import pytest
 
 from dynaserve import DynaNoise, RankTemplate
 from dynaserve.bulk.defend import Defending, key_check
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.ids import is_id
 from dynaserve.bulk.releasing import Columns
 from dynaserve.bulk.shards import Unit, find_shards
 from dynaserve.defenses import Undefended
 from dynaserve.defenses.document import Document, read_document
-from tests.bulk.tables import Table
+from tests.bulk.tables import Table, undecoded
 
 NAMES = Columns("id", "logits", "query")
 SECRET = bytes(range(100, 132))
@@ -66,6 +67,26 @@ def test_a_bad_row_is_told_by_its_place_and_not_by_what_it_holds(
         "place": "x.parquet, row 5",
         "status": "invalid",
         "reason": "its logits are refused by the defense (ValueError)",
+    }
+
+
+def test_an_id_that_is_not_utf_8_is_no_id_and_is_rejected_by_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    ids = undecoded([b"a", b"secret\xff", b"c"], pa.string())
+    pq.write_table(pa.table({"id": ids, "logits": [[1.0, 2.0]] * 3, "query": [1, 2, 3]}), path)
+    (shard,) = find_shards(path)
+    job, unit = keyed(tmp_path), Unit(shard, 0, 3)
+    (own,) = job.ids(unit)
+    assert (own[0], own[2]) == ("a", "c")
+    assert not is_id(own[1])
+    done = job.start()(unit, 0)
+    assert pq.read_table(pa.BufferReader(done.content))["id"].to_pylist() == ["a", "c"]
+    (reject,) = done.rejects
+    assert json.loads(reject.line()) == {
+        "id": None,
+        "place": "x.parquet, row 2",
+        "status": "invalid",
+        "reason": 'its "id" is not UTF-8',
     }
 
 

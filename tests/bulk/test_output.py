@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.fingerprints import Fingerprint
 from dynaserve.bulk.output import Ledger, Output, opened
-from dynaserve.bulk.shards import Fingerprint
 
 FILE = Fingerprint("a.jsonl", 10, "00ff")
 LEDGER = Ledger("anonymize", {"mode": "edit", "key": "12ab"}, (FILE,), (3, 4))
@@ -30,15 +31,75 @@ def test_a_part_is_done_when_it_is_there(output: Output) -> None:
 
 
 def test_rejects_come_together_in_order_for_their_owner_alone(output: Output) -> None:
-    assert output.gather_rejects(range(20)) == 0
+    assert output.gather_rejects(20) == 0
     assert not (output.path / "_rejects.jsonl").exists()
     output.put(10, b"", [b"c\n"])
     output.put(2, b"", [b"a\n", b"b\n"])
     output.put(3, b"", [])
-    assert output.gather_rejects(range(20)) == 3
+    assert output.gather_rejects(20) == 3
     rejects = output.path / "_rejects.jsonl"
     assert rejects.read_bytes() == b"a\nb\nc\n"
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+
+
+def test_rejects_that_find_no_room_leave_nothing_of_themselves(
+    output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output.put(0, b"", [b"a\n"])
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            output.gather_rejects(1)
+    assert not list(output.path.glob("*_rejects*"))
+    assert output.gather_rejects(1) == 1
+
+
+def test_rejects_go_through_no_link_and_keep_no_wide_mode(output: Output, tmp_path: Path) -> None:
+    output.put(0, b"", [b"a\n"])
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    mine.chmod(0o644)
+    (output.path / "._rejects.jsonl").symlink_to(mine)
+    rejects = output.path / "_rejects.jsonl"
+    for there in (lambda: rejects.symlink_to(mine), lambda: rejects.write_text("wide")):
+        rejects.unlink(missing_ok=True)
+        there()
+        assert output.gather_rejects(1) == 1
+        assert rejects.read_bytes() == b"a\n"
+        assert not rejects.is_symlink()
+        assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+    assert mine.read_text() == "mine"
+
+
+def test_what_is_not_here_as_it_was_written_is_told(output: Output) -> None:
+    output.put(0, b"", [])
+    output.put(1, b"", [b"a\n", b"b\n"])
+    output.put(2, b"", [b"c\n"])
+    assert output.lacking({0: 0, 1: 2, 2: 1}) == []
+    assert output.lacking({0: 1, 1: 1, 2: 0, 3: 0}) == [0, 1, 2, 3]
+    output.withdraw([1, 3])
+    assert output.done(4) == {0, 2}
+
+
+def test_a_straggler_of_an_earlier_run_writes_nothing(output: Output) -> None:
+    output.begin(LEDGER)
+    straggler = output.of(LEDGER)
+    straggler.put(0, b"its own\n", [])
+    (output.path / "part-000000000.jsonl").unlink()
+    other = Ledger(LEDGER.command, LEDGER.configuration, LEDGER.input, LEDGER.rows)
+    for change in (lambda: output.begin(other), (output.path / "_ledger.json").unlink):
+        change()
+        with pytest.raises(StoppedError, match=f"does not find its run in {output.path}: either"):
+            straggler.put(0, b"old\n", [b"old\n"])
+        assert output.done(1) == frozenset()
+        assert output.gather_rejects(1) == 0
+    output.begin(other)
+    output.of(other).put(0, b"new\n", [])
+    assert output.done(1) == {0}
 
 
 def test_rejects_of_a_part_that_is_not_done_do_not_count(
@@ -56,10 +117,10 @@ def test_rejects_of_a_part_that_is_not_done_do_not_count(
     with pytest.raises(OSError, match="No space"):
         output.put(0, b"part\n", [b"reject\n"])
     assert output.done(20) == frozenset()
-    assert output.gather_rejects(output.done(20)) == 0
+    assert output.lacking({0: 1}) == [0]
     assert [each.name for each in output.path.iterdir()] == [".rejects"]
     output.put(0, b"part\n", [])
-    assert output.gather_rejects(range(20)) == 0
+    assert output.gather_rejects(20) == 0
 
 
 def test_the_ledger_comes_back_as_it_was(output: Output) -> None:
@@ -115,7 +176,8 @@ def test_one_run_at_a_time_writes_and_what_a_crash_left_is_cleared(tmp_path: Pat
         with pytest.raises(ValueError, match="another run writes to it"), opened(path, "jsonl"):
             pass
     staged = ".part-000000001.jsonl.0123456789abcdef"
-    left = [path / staged, path / ".rejects" / staged, path / "._ledger.json.0123456789abcdef"]
+    left = [path / staged, path / ".rejects" / staged]
+    left += [path / f".{name}.0123456789abcdef" for name in ("_ledger.json", "_rejects.jsonl")]
     kept = path / ".movie.part-1"
     for each in (*left, kept):
         each.write_bytes(b"half")
@@ -173,6 +235,7 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
 
 def test_the_ledger_is_small_and_readable(output: Output) -> None:
     output.begin(LEDGER)
+    assert stat.S_IMODE((output.path / "_ledger.json").stat().st_mode) == 0o600
     told = json.loads((output.path / "_ledger.json").read_text())
     assert told["input"] == [{"name": "a.jsonl", "size": 10, "digest": "00ff"}]
     assert told["rows"] == [3, 4]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import errno
 import io
 import random
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynaserve.bulk import reading
-from dynaserve.bulk.reading import close, read_lines, read_tables
+from dynaserve.bulk.errors import InputError
+from dynaserve.bulk.reading import Unreadable, close, read_lines, read_tables, values_of
 from dynaserve.bulk.shards import Unit, cut, find_shards
+from tests.bulk.tables import damaged, undecoded
 
 LINES = st.lists(st.sampled_from([b"{}", b'{"id": 1}', b"", b"  ", b"x" * 40]), max_size=20)
 
@@ -149,3 +153,36 @@ def test_a_file_that_ends_early_is_said(tmp_path: Path) -> None:
     (shard,) = find_shards(path)
     with pytest.raises(ValueError, match=r"a\.parquet: has fewer rows than before"):
         numbers(Unit(shard, 0, 6))
+
+
+def test_a_damaged_page_is_told_by_the_file_and_again_if_asked_again(tmp_path: Path) -> None:
+    path = damaged(tmp_path / "a.parquet", pa.table({"n": np.arange(50_000)}))
+    (shard,) = find_shards(path)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"^a\.parquet: cannot be read as Parquet; it is none"):
+            numbers(Unit(shard, 49_000, 50_000))
+
+
+def test_a_disk_that_cannot_be_read_is_no_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": np.arange(5)}), path)
+    (unit,) = cut(find_shards(path), 1 << 24)
+
+    def broken(*_: object, **__: object) -> Iterator[None]:
+        raise OSError(errno.EIO, "Input/output error")
+        yield
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", broken)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        numbers(unit)
+    assert caught.value.errno == errno.EIO
+
+
+def test_values_that_python_cannot_have_are_told_apart_from_the_others() -> None:
+    text = undecoded([b"a", b"\xff", b"c"], pa.string())
+    assert values_of(text) == ["a", Unreadable.NOT_UTF_8, "c"]
+    far = pa.array([0, 10**18], pa.timestamp("s"))
+    assert values_of(far) == [datetime(1970, 1, 1), Unreadable.OTHER]
+    assert values_of(pa.array([1, None])) == [1, None]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dynaserve import DynaNoise
 from dynaserve.bulk.releasing import Columns, column_types, common_types, first_width, release
 from dynaserve.bulk.shards import find_shards
+from tests.bulk.tables import undecoded
 
 NAMES = Columns("id", "logits", "query")
 KEYED = DynaNoise.keyed(bytes(range(32)))
@@ -21,7 +22,7 @@ LOGITS = np.random.default_rng(1).normal(0, 2, (6, 3)).astype(np.float32)
 
 
 def batch(logits: Any, query: Any = None, ids: Any = None) -> Any:
-    columns = {"id": ids or list(range(len(logits))), "logits": logits}
+    columns = {"id": list(range(len(logits))) if ids is None else ids, "logits": logits}
     if query is not None:
         columns["query"] = query
     return pa.RecordBatch.from_pydict(columns)
@@ -57,6 +58,28 @@ def test_any_list_of_floats_gives_what_the_defense_gives(kind: Any, shape: Any) 
 def test_a_query_is_what_serving_would_hash(column: Any, queries: Any) -> None:
     released = release(KEYED, batch(pa.array(list(LOGITS[:2])), column), NAMES)
     assert lists(released) == KEYED(LOGITS[:2], queries=queries).tolist()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_text_is_hashed_as_its_bytes_whether_they_are_utf_8_or_not(kind: Any) -> None:
+    queries = ["é".encode(), b"\xff\xfe", b"plain"]
+    read = batch(pa.array(list(LOGITS[:3])), undecoded(queries, kind))
+    released = release(KEYED, read, NAMES)
+    assert lists(released) == KEYED(LOGITS[:3], queries=queries).tolist()
+    # As text that Python has: the same noise as ever.
+    text = pa.array(["é", "plain"], kind)
+    again = release(KEYED, batch(pa.array(list(LOGITS[[0, 2]])), text), NAMES)
+    assert lists(again) == [lists(released)[0], lists(released)[2]]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_row_whose_id_is_not_utf_8_is_refused_alone(kind: Any) -> None:
+    ids = undecoded([b"a", b"\xff", b"c"], kind)
+    released = release(KEYED, batch(pa.array(list(LOGITS[:3])), pa.array([1, 2, 3]), ids), NAMES)
+    assert released.refused == {1: 'its "id" is not UTF-8'}
+    assert released.rows.tolist() == [0, 2]
+    expected = KEYED(LOGITS[[0, 2]], queries=np.array([1, 3]))
+    assert lists(released) == expected.tolist()
 
 
 def test_a_slice_of_a_batch_is_its_rows_alone() -> None:

@@ -4,7 +4,9 @@ import errno
 import json
 import os
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from dynaserve.bulk import job as job_module
 from dynaserve.bulk import reading, scheduling, shards
 from dynaserve.bulk import run as run_module
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.job import StoppedError, Task, process
+from dynaserve.bulk.errors import StoppedError, UnforeseenError
+from dynaserve.bulk.output import Output
 from dynaserve.bulk.run import Progress, Summary, Watch, run
 from dynaserve.bulk.scheduling import Killed
 from dynaserve.bulk.shards import find_shards, require_unchanged
@@ -130,7 +133,8 @@ def test_a_full_disk_stops_the_run_with_nothing_half_written(
     [
         ("full", StoppedError, "^/out/part: No space left on device; what is done is kept"),
         ("missing", StoppedError, "^the worker has no key$"),
-        ("bug", ZeroDivisionError, "^a bug$"),
+        ("bug", UnforeseenError, r"^a\.jsonl, bytes 0 to 500: ZeroDivisionError in a worker$"),
+        ("quoting", UnforeseenError, r"^a\.jsonl, bytes 0 to 500: ValueError in a worker$"),
     ],
 )
 def test_what_stops_a_worker_stops_the_run(
@@ -181,25 +185,9 @@ def test_input_that_changes_under_a_run_is_not_passed_off_as_done(tmp_path: Path
 @pytest.mark.parametrize("fault", ["", "missing", "bug"])
 def test_however_a_run_ends_workers_let_go_of_models_and_files(tmp_path: Path, fault: str) -> None:
     source = lines(tmp_path / "a.jsonl", 40)
-    with suppress(StoppedError, ZeroDivisionError):
+    with suppress(StoppedError):
         go(Upper(fault), source, tmp_path / "out")
-    until(lambda: not job_module._started.cache_info().currsize and not reading._streams)
-
-
-def test_a_call_that_outlives_its_run_lets_go_of_what_it_made(tmp_path: Path) -> None:
-    source = lines(tmp_path / "a.jsonl", 10)
-    (unit,) = shards.cut(find_shards(source), 10_000)
-    task = Task(unit, 0, 0, 10)
-    files = run_module.Output(tmp_path, "jsonl")
-
-    def kept_after_a_call(name: str) -> bool:
-        job_module.within(name, process, Upper(), job_module.__version__, task, files)
-        return bool(job_module._started.cache_info().currsize)
-
-    assert kept_after_a_call("one")
-    job_module.forget("one")
-    assert not kept_after_a_call("one")
-    assert kept_after_a_call("two")
+    until(lambda: not job_module._works and not reading._streams)
 
 
 def test_a_scheduler_that_has_gone_is_not_asked_to_forget() -> None:
@@ -211,6 +199,110 @@ def test_a_scheduler_that_has_gone_is_not_asked_to_forget() -> None:
 
     with pytest.raises(StoppedError, match="gone"), run_module._named(Gone()):
         raise StoppedError("gone")
+
+
+def test_what_a_worker_says_of_a_row_is_in_no_log(
+    tmp_path: Path, dask_log: pytest.LogCaptureFixture
+) -> None:
+    source = lines(tmp_path / "a.jsonl", 40)
+    with pytest.raises(UnforeseenError):
+        go(Upper("quoting"), source, tmp_path / "out")
+    assert "UnforeseenError" in dask_log.text, "Dask logs what calls raise"
+    assert "xxxx" not in dask_log.text
+
+
+Put = Callable[[Output, int, bytes, Sequence[bytes]], None]
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, put: Callable[[Put], Put]) -> None:
+    """Have parts written otherwise, as workers do that see other disks under the same path."""
+    monkeypatch.setattr(Output, "put", put(Output.put))
+    monkeypatch.setattr(run_module, "_LOOKS", 1)
+    monkeypatch.setattr(run_module, "_PAUSE", 0.0)
+
+
+def test_parts_that_are_on_another_disk_are_not_called_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    other = tmp_path / "other"
+    other.mkdir()
+
+    def mounted(put: Put) -> Put:
+        return lambda self, *told: put(replace(self, path=other, run=None), *told)
+
+    with monkeypatch.context() as patch:
+        elsewhere(patch, mounted)
+        said = rf"^{output}: (\d+) of \1 parts that workers wrote are not here; they have to see"
+        with pytest.raises(StoppedError, match=said):
+            go(Upper(), source, output)
+    assert len(list(other.glob("part-*"))) > 3
+    assert go(Upper(), source, output) == Summary(100, 0, 0)
+    assert content(output) == source.read_bytes().upper()
+
+
+def test_a_part_whose_rejects_are_not_here_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+
+    def losing(put: Put) -> Put:
+        return lambda self, number, content, _: put(self, number, content, [])
+
+    with monkeypatch.context() as patch:
+        elsewhere(patch, losing)
+        with pytest.raises(StoppedError, match=r"1 of \d+ parts that workers wrote are not here"):
+            go(Upper("reject"), source, output)
+    assert not (output / "part-000000000.jsonl").exists()
+    summary = go(Upper("reject"), source, output)
+    assert (summary.rows, summary.rejects) == (100, 1)
+    assert 80 < summary.before < 100
+    assert (output / "_rejects.jsonl").read_text().count("row 8") == 1
+
+
+def test_a_file_system_that_shows_parts_late_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = lines(tmp_path / "a.jsonl", 100), tmp_path / "out"
+    server = tmp_path / "server"
+    server.mkdir()
+
+    def late(put: Put) -> Put:
+        return lambda self, *told: put(replace(self, path=server, run=None), *told)
+
+    def lacking(self: Output, receipts: Any) -> list[int]:
+        found = there(self, receipts)
+        for part in server.glob("part-*"):
+            part.rename(output / part.name)
+        return found
+
+    there = Output.lacking
+    elsewhere(monkeypatch, late)
+    monkeypatch.setattr(Output, "lacking", lacking)
+    assert go(Upper(), source, output) == Summary(100, 0, 0)
+    assert content(output) == source.read_bytes().upper()
+
+
+def test_input_that_is_changed_and_put_back_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output, before = lines(tmp_path / "a.jsonl", 100), tmp_path / "out", tmp_path / "before"
+    begin = Output.begin
+
+    def change(self: Output, ledger: Any) -> None:
+        source.rename(before)
+        source.write_bytes(before.read_bytes().replace(b"x", b"y"))
+        begin(self, ledger)
+
+    def put_back(*told: Any) -> None:
+        before.replace(source)
+        require_unchanged(*told)
+
+    monkeypatch.setattr(Output, "begin", change)
+    monkeypatch.setattr(run_module, "require_unchanged", put_back)
+    with pytest.raises(StoppedError, match=r"a\.jsonl: has changed since the run began"):
+        go(Upper(), source, output)
+    assert not list(output.glob("part-*"))
 
 
 def test_input_of_the_same_size_in_its_place_is_noticed(tmp_path: Path) -> None:

@@ -64,3 +64,25 @@ def test_the_command_is_one_that_there_is(manifest: dict[str, Any]) -> None:
     assert (name, command.name) == ("dynaserve", "defend")
     assert told["scheduler"] == "tcp://bulk-scheduler:8786"
     assert told["model_version"]
+
+
+def test_each_worker_of_a_pod_has_room_before_dask_writes_its_memory_to_disk(
+    manifest: dict[str, Any],
+) -> None:
+    (container,) = manifest["DaskCluster"]["worker"]["spec"]["containers"]
+    resources, told = container["resources"], container["args"]
+    assert resources["requests"] == resources["limits"]
+    gib = int(resources["limits"]["memory"].removesuffix("Gi"))
+    each = gib * 1024 / int(told[told.index("--nworkers") + 1])
+    spills = 0.6  # distributed.worker.memory.target
+    (table,) = re.findall(r"workers \| seconds \| rows/s.*?\n\n", PAGE, re.DOTALL)
+    held = max(int(line.rstrip(" |").rpartition(" ")[2]) for line in table.splitlines()[2:] if line)
+    assert 200 < held < each * spills / 2
+
+
+def test_what_the_examples_need_is_what_is_installed() -> None:
+    install, *examples = re.search(r"```bash\n(.*?)```", PAGE, re.DOTALL)[1].splitlines()  # type: ignore[index]
+    extras = {"defend": "bulk", "anonymize": "anonymize", "canary-audit": "canary"}
+    used = {extras[line.split()[2]] for line in examples}
+    (named,) = re.findall(r"dynaserve\[([\w,]+)\]", install)
+    assert {*named.split(",")} == used

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynaserve.bulk import scheduling
-from dynaserve.bulk.job import StoppedError
+from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.scheduling import Crew, Killed
 
 

@@ -178,16 +178,18 @@ def test_a_truncated_release_is_an_error_even_if_it_leaks():
 
 @pytest.mark.parametrize("release", [SAFE, "plain text", leaky(0, title=EMAIL)])
 def test_an_audit_that_cannot_find_anything_is_an_error(monkeypatch, release):
-    monkeypatch.setattr(Matcher, "find", lambda _, __: [])
+    monkeypatch.setattr(Matcher, "find_in_fields", lambda _, __: [])
     with pytest.raises(ControlError, match="of 3 canaries written out in full, 3 were not found"):
         audit_release(MANIFEST, release)
 
 
 def test_an_audit_that_misses_a_single_canary_is_an_error(monkeypatch):
-    find = Matcher.find
-    monkeypatch.setattr(
-        Matcher, "find", lambda me, text: [m for m in find(me, text) if m.canary_id != "c1"]
-    )
+    find = Matcher.find_in_fields
+
+    def forgetful(matcher, fields):
+        return [match for match in find(matcher, fields) if match.canary_id != "c1"]
+
+    monkeypatch.setattr(Matcher, "find_in_fields", forgetful)
     with pytest.raises(ControlError, match="1 were not found, c1 the first") as error:
         audit_release(MANIFEST, SAFE)
     assert "736" not in str(error.value)

@@ -50,7 +50,7 @@ def test_a_seed_repeats_whatever_the_number_of_threads() -> None:
 
 def test_large_corpora_take_the_mini_batch_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "LARGE", 500)
-    monkeypatch.setattr(clustering, "_TERMS", 200)
+    monkeypatch.setattr(clustering, "TERMS", 200)
     first = cluster(TEXTS, clusters=10, seed=3)
     assert as_lists(first) == as_lists(cluster(TEXTS, clusters=10, seed=3))
     assert sorted(np.concatenate(first.members).tolist()) == list(range(900))

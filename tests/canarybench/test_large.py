@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 from dynaserve.canarybench import large
 from dynaserve.canarybench.conversations import Conversation
 from dynaserve.canarybench.corpus import generate
-from dynaserve.canarybench.large import HASHED, Model, count_terms, default_clusters, fit
+from dynaserve.canarybench.large import Model, default_clusters, fit
 from dynaserve.canarybench.large_sample import Sample
+from dynaserve.canarybench.terms import HASHED, count_terms
 from dynaserve.npz import write_arrays
 
 TALKS = generate(900, seed=2)

@@ -10,8 +10,8 @@ import pytest
 
 from dynaserve.canarybench.conversations import Conversation
 from dynaserve.canarybench.corpus import generate
-from dynaserve.canarybench.large import count_terms
 from dynaserve.canarybench.large_sample import Sample
+from dynaserve.canarybench.terms import count_terms
 
 TALKS = generate(900, seed=2)
 

@@ -175,7 +175,7 @@ def test_errors_are_no_findings_and_leave_no_old_report(audit, tmp_path, release
 
 
 def test_a_broken_audit_is_an_internal_error(audit, planted, monkeypatch):
-    monkeypatch.setattr(Matcher, "find", lambda _, __: [])
+    monkeypatch.setattr(Matcher, "find_in_fields", lambda _, __: [])
     result = audit(clusters(planted)[0])
     assert result.exit_code == 3
     assert "positive control failed" in result.stderr

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import time
 from collections import Counter
@@ -16,7 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dynaserve.cli import app
-from tests.e2e.conftest import Server
+from dynaserve.serving.settings import ServeSettings
+from tests.e2e.conftest import CLASSIFIER, Server
 from tests.serving.access.conftest import Redis, redis
 
 pytestmark = pytest.mark.e2e
@@ -226,6 +229,34 @@ def test_without_keys_no_page_and_no_proxy_gets_an_answer(
     answer = httpx.post(f"{unguarded.url}/predict", json={"inputs": ROW}, headers=headers)
     assert answer.status_code == status
     assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_a_worker_that_comes_when_there_are_keys_answers_as_the_others_do(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    told = ServeSettings(workers=2).to_environment() | environment
+    told |= {"BENTOML_HOME": str(tmp_path / "home"), "DYNASERVE_STATE_DIR": str(state)}
+    server = Server(CLASSIFIER, told, tmp_path / "log")
+    server.start()
+    try:
+        Keys(state / "api_keys.toml").create("late")
+        killed = server.workers()[0].pid
+        os.kill(killed, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            time.sleep(0.1)
+            there = [each.pid for each in server.workers()]
+            if len(there) == 2 and killed not in there:
+                break
+        clients = server.kept_open()  # by which every worker is asked
+        assert {server.predict(ROW, client).status_code for client in clients} == {200}
+        for client in clients:
+            client.close()
+        server.restart()
+        assert server.predict(ROW).status_code == 401
+    finally:
+        server.stop()
 
 
 def test_a_page_elsewhere_is_not_allowed_to_send_json_either(unguarded: Server) -> None:

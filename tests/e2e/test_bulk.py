@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,10 +19,13 @@ import numpy as np
 import psutil
 import pytest
 
+import tests.bulk.gate
 from dynaserve import DynaNoise
 from dynaserve.rlaa import Anonymizer
+from tests.bulk.gate import Gate
 from tests.bulk.tables import Table, released
 from tests.bulk.texts import comments, read, write
+from tests.waiting import until
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -77,20 +79,19 @@ class Process:
                 self.running.wait(10)
 
 
-def eventually(what: Callable[[], Any], process: Process | None = None) -> Any:
-    """Return the first true value; None if the process ends before there is one."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if value := what():
-            return value
-        if process is not None and process.running.poll() is not None:
-            return what() or None
-        time.sleep(0.01)
-    raise AssertionError(f"it never came to it:\n{process.log.read_text() if process else ''}")
+def reaches(what: Callable[[], object], process: Process) -> None:
+    """Wait until it comes to something; fail at once if the process ends before."""
+    until(lambda: what() or process.running.poll() is not None)
+    assert what(), process.log.read_text()
 
 
 def parts(directory: Path) -> int:
     return len(list(directory.glob("part-*")))
+
+
+def held(directory: Path) -> int:
+    """Return how many parts are written whole, but wait at the gate for their names."""
+    return len(list(directory.glob(".part-*")))
 
 
 @pytest.fixture
@@ -109,6 +110,11 @@ def start(tmp_path: Path, processes: ExitStack) -> Callable[..., Process]:
         return process.start()
 
     return start
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate.within(tmp_path)
 
 
 @pytest.fixture
@@ -134,42 +140,48 @@ def whole(source: Path) -> list[dict[str, str]]:
     return lines
 
 
-def test_killed_at_random_moments_and_gone_on_with_it_is_as_if_nothing_had_been(
-    tmp_path: Path, source: Path, start: Callable[..., Process]
+def test_killed_again_and_again_and_gone_on_with_it_is_as_if_nothing_had_been(
+    tmp_path: Path, source: Path, start: Callable[..., Process], gate: Gate
 ) -> None:
     output = tmp_path / "out"
     run = ("anonymize", source, output, "--workers", 2, "--unit-bytes", 2048)
-    moments = random.Random(seed := random.SystemRandom().getrandbits(32))
-    print(f"moments of seed {seed}")
-    for least in (0, moments.randint(1, 20)):
-        process = start(*run)
-        assert eventually((output / "_ledger.json").exists, process)
-        assert eventually(lambda least=least: parts(output) >= least, process)
-        time.sleep(moments.uniform(0, 0.02))
+    done = 0
+    for more in (0, random.Random(8).randint(1, 20)):
+        process = start(*run, **gate.environment)
+        gate.admit(more)
+        done += more
+        # Both workers have written a part that has no name yet: the worst moment.
+        reaches(lambda done=done: parts(output) == done and held(output) == 2, process)
         workers = process.workers()
         process.running.kill()  # not its workers: they end by themselves
         assert process.ends() == -signal.SIGKILL
         _, alive = psutil.wait_procs(workers, PATIENCE)
         assert not alive
-        assert parts(output) < 45
-    process = start(*run)
+        assert (parts(output), held(output)) == (done, 2)
+    process = start(*run, **gate.environment)
+    gate.admit(1)
+    reaches(lambda: parts(output) == done + 1 and held(output) == 2, process)
     # One of its workers dies, too: what it had in hand is done by another one.
-    victim = eventually(lambda: parts(output) >= 22 and process.workers(), process)[0]
-    victim.kill()
+    process.workers()[0].kill()
+    gate.open()
     assert process.ends() == 0, process.log.read_text()
+    assert parts(output) > done + 1
     assert read(output) == whole(source)
-    assert not list(output.glob(".*part-*"))
+    assert not held(output)
     changed = start(*run, "--max-rounds", 2)
     assert changed.ends() == 2
     assert "max_rounds was 3 and is 2" in changed.log.read_text()
 
 
 @contextmanager
-def cluster(directory: Path, **environment: str) -> Iterator[tuple[str, Process]]:
-    """Start a scheduler and two workers; yield its address and the scheduler's process."""
+def cluster(directory: Path, gate: Gate, **environment: str) -> Iterator[tuple[str, Process]]:
+    """Start a scheduler and two workers at a gate; yield its address and the scheduler's process.
+
+    The gate is open in the end, or workers would wait on.
+    """
     dask = [sys.executable, "-m", "dask"]
     local = ["--host", "127.0.0.1"]
-    told = {"DASK_LOGGING__DISTRIBUTED": "debug"} | environment
+    told = {"DASK_LOGGING__DISTRIBUTED": "debug"} | gate.environment | environment
     file = directory / "scheduler.json"
     with ExitStack() as stack:
         scheduler = Process(
@@ -187,15 +199,19 @@ def cluster(directory: Path, **environment: str) -> Iterator[tuple[str, Process]
             told,
         ).start()
         stack.callback(scheduler.stop)
-        eventually(lambda: file.exists() and file.read_text(), scheduler)
+        reaches(lambda: file.exists() and file.read_text(), scheduler)
         address = json.loads(file.read_text())["address"]
         for number in range(2):
             worker = Process(
-                [*dask, "worker", address, *local, "--nthreads", "1", "--no-dashboard"],
+                [
+                    *(*dask, "worker", address, *local, "--nthreads", "1", "--no-dashboard"),
+                    *("--preload", tests.bulk.gate.__file__),
+                ],
                 directory / f"worker-{number}.log",
                 told,
             ).start()
             stack.callback(worker.stop)
+        stack.callback(gate.open)
         yield address, scheduler
 
 
@@ -204,18 +220,20 @@ def graph(dask_scheduler: Any = None) -> list[bytes]:
 
 
 def test_a_real_cluster_does_the_same_and_the_key_is_seen_nowhere(
-    tmp_path: Path, start: Callable[..., Process]
+    tmp_path: Path, start: Callable[..., Process], gate: Gate
 ) -> None:
     values = np.random.default_rng(0).normal(0, 3, (6000, 10))
     table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
     expected = DynaNoise.keyed(KEY, model_version=VERSION)(values, queries=table.queries)
     output, secret = tmp_path / "out", {"DYNASERVE_NOISE_KEY": KEY.hex()}
-    seen: list[bytes] = []
-    with cluster(tmp_path, **secret) as (address, _):
+    with cluster(tmp_path, gate, **secret) as (address, _):
         with distributed.Client(address) as client:
             client.wait_for_workers(2, PATIENCE)
             run = ("defend", table.path, output, "--scheduler", address, "--unit-bytes", 8192)
             process = start(*run, "--model-version", VERSION, **secret)
+            reaches(lambda: held(output) == 2, process)
+            seen = client.run_on_scheduler(graph)
+            gate.open()
             while process.running.poll() is None:
                 seen += client.run_on_scheduler(graph)
         assert process.ends() == 0, process.log.read_text()
@@ -229,22 +247,26 @@ def test_a_real_cluster_does_the_same_and_the_key_is_seen_nowhere(
 
 
 def test_a_scheduler_that_goes_stops_the_run_clearly_and_another_one_goes_on(
-    tmp_path: Path, start: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    start: Callable[..., Process],
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DYNASERVE_NOISE_KEY", KEY.hex())
     values = np.random.default_rng(0).normal(0, 3, (12_000, 10))
     table = Table(tmp_path / "logits.parquet", values).write(row_group_size=1000)
     output = tmp_path / "out"
     run = ("defend", table.path, output, "--unit-bytes", 8192, "--model-version", VERSION)
-    with cluster(tmp_path) as (address, scheduler):
+    with cluster(tmp_path, gate) as (address, scheduler):
         process = start(*run, "--scheduler", address)
-        assert eventually(lambda: parts(output) >= 5, process)
+        gate.admit(5)
+        reaches(lambda: parts(output) == 5 and held(output) == 2, process)
         scheduler.running.kill()
         assert process.ends() == 2
+        assert parts(output) == 5
     assert "error: defend: the Dask scheduler has gone; what is done is kept" in (
         process.log.read_text()
     )
-    assert 5 <= parts(output) < 160
     resumed = start(*run, "--workers", 1)
     assert resumed.ends() == 0, resumed.log.read_text()
     expected = DynaNoise.keyed(KEY, model_version=VERSION)(values, queries=table.queries)

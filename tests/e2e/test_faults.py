@@ -9,6 +9,7 @@ import asyncio
 import gzip
 import os
 import random
+import select
 import signal
 import socket
 import threading
@@ -24,6 +25,8 @@ import numpy as np
 import orjson
 import pytest
 
+from benchmarks.load_connections import Crowd, Outcome
+from benchmarks.servers import Request
 from tests.e2e.conftest import Server
 
 pytestmark = pytest.mark.e2e
@@ -184,52 +187,59 @@ def test_a_worker_that_is_killed_under_load_costs_its_own_requests_alone(
     assert len(answers) > before
 
 
-def test_more_requests_at_once_than_may_be_are_told_to_come_back(
+def test_more_requests_at_once_than_may_be_are_told_to_come_back_and_slow_ones_give_way(
     serve: Callable[..., Server], digits: Any
 ) -> None:
-    small = serve(workers=1, max_concurrent=4, body_seconds=2.0)
+    small = serve(workers=1, max_concurrent=4, body_seconds=20.0)
+    want = small.predict(digits[:1]).raise_for_status().json()
     head = (
         b"POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         b"content-length: 500\r\n\r\n{"
     )
-    held = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(4)]
+    held = [socket.create_connection(("127.0.0.1", small.port), timeout=60) for _ in range(5)]
     try:
         for each in held:
             each.sendall(head)
-        end = time.monotonic() + 2
-        while (answer := small.predict(digits[:1])).status_code == 200 and time.monotonic() < end:
-            time.sleep(0.02)
-        assert answer.status_code == 503
-        assert answer.headers["retry-after"] == "1"
-        assert "4 requests, the most it takes" in answer.json()["error"]
+        (refused,) = select.select(held, [], [], 60)[0]
+        answer = refused.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1\r\n" in answer
+        time.sleep(1.2)  # from then on a request that has not come whole is slow
+        held.remove(refused)
+        refused.close()
         assert httpx.get(f"{small.url}/livez").status_code == 200
+        assert small.predict(digits[:1]).json() == want
+        (slow,) = select.select(held, [], [], 60)[0]
+        assert b"room for faster requests only" in slow.recv(4096)
     finally:
         for each in held:
             each.close()
-    end = time.monotonic() + 30
-    while small.predict(digits[:1]).status_code != 200 and time.monotonic() < end:
-        time.sleep(0.1)
-    assert small.predict(digits[:1]).status_code == 200
+    assert small.predict(digits[:1]).json() == want
 
 
-def test_a_stop_under_load_loses_no_request_that_was_accepted(
+def test_a_stop_under_load_loses_no_request_that_was_read(
     serve: Callable[..., Server], digits: Any
 ) -> None:
-    """A request is accepted when its connection was still there after it was sent.
+    """Of requests without an answer, `Outcome` tells those that were read from those that were not.
 
-    A connection that the server closed before it read the request ends without an answer, which
-    HTTP lets the client send again; one that ends in the midst of an answer lost it.
+    A client may send the latter again; a request that was read and not answered is lost.
     """
     server = serve(workers=2, body_seconds=2.5)
     want = server.predict(digits[:1]).json()
-    with asking(server, digits) as got:
+    request = Request("/predict", body_of(digits[:1]), {"Content-Type": "application/json"})
+    with (
+        asking(server, digits, clients=4) as got,
+        Crowd(server.port, request, 8, persistent=False) as crowd,
+    ):
         time.sleep(2)
         assert server.process is not None
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(timeout=30)
+        outcomes = crowd.stop().outcomes
     answers = [each for each in got if isinstance(each, tuple)]
     assert answers
     assert all(each == (200, want) for each in answers)
-    cut = [each for each in got if type(each).__name__ == "IncompleteRead"]
-    assert not cut
+    assert outcomes[Outcome.ANSWERED]
+    for grave in (Outcome.LOST, Outcome.REFUSED, Outcome.HUNG):
+        assert outcomes[grave] == 0, outcomes
     np.testing.assert_array_equal(want["labels"], [0])

@@ -18,7 +18,7 @@ class Client:
         self.app, self.loop = app, loop
         # As a server would: an exception of the app is an answer, not the test's exception.
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://test")
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         return self.loop.run_until_complete(self.http.request(method, path, **options))

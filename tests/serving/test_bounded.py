@@ -5,8 +5,10 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
 import pytest
 
+from dynaserve.serving import bounded as module
 from dynaserve.serving.bounded import Bounded
 from dynaserve.serving.refusals import refusal
 from dynaserve.serving.refused import RefusedError
@@ -163,24 +165,179 @@ def test_health_is_told_however_much_there_is_to_do() -> None:
     assert asyncio.run(Client(GET | {"path": "/predict"}).ask(app))[0] == 503
 
 
+class Clock:
+    """Seconds that pass when a test says so; the event loop keeps its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.passed = 0.0
+        now = anyio.current_time
+        monkeypatch.setattr(module.anyio, "current_time", lambda: now() + self.passed)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+class Crowd:
+    """Requests that are on their way, each with one message that has come."""
+
+    def __init__(self, app: Bounded) -> None:
+        self.app = app
+        self.tasks: list[asyncio.Task[tuple[int, Any]]] = []
+        self.clients: list[Client] = []
+
+    async def come(self, client: str | None, size: int = 1) -> None:
+        part = PART | {"body": bytes(size)}
+        one = Client(POST | {KEY: Visit("1", client=client)}, part)
+        self.clients.append(one)
+        self.tasks.append(asyncio.create_task(one.ask(self.app)))
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def ended(self) -> dict[int, tuple[int, Any]]:
+        """Return what those got that were ended, by number, and send the others away."""
+        for _ in range(5):
+            await asyncio.sleep(0)
+        found = {at: task.result() for at, task in enumerate(self.tasks) if task.done()}
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        assert not self.app.arriving
+        assert (self.app.pending, self.app.bytes) == (0, 0)
+        return found
+
+
+async def ask_as(app: Bounded, client: str | None) -> tuple[int, Any]:
+    return await Client(POST | {KEY: Visit("9", client=client)}, WHOLE).ask(app)
+
+
 def test_the_slow_requests_of_one_client_take_no_place_from_others() -> None:
     async def send() -> tuple[Any, Any]:
         app = limited(read_then_answer, max_concurrent=2)
-        slow = [Client(POST | {KEY: Visit("1", client="slow")}) for _ in range(2)]
-        held = [asyncio.create_task(app(each.scope, each.receive, each.send)) for each in slow]
-        await asyncio.sleep(0)
-        more = await Client(POST | {KEY: Visit("2", client="slow")}, WHOLE).ask(app)
-        other = await Client(POST | {KEY: Visit("3", client="other")}, WHOLE).ask(app)
-        for task in held:
-            task.cancel()
-        await asyncio.gather(*held, return_exceptions=True)
-        assert not app.arriving
+        crowd = Crowd(app)
+        for _ in range(2):
+            await crowd.come("slow")
+        more, other = await ask_as(app, "slow"), await ask_as(app, "other")
+        assert await crowd.ended() == {}
         return more, other
 
     more, other = asyncio.run(send())
     assert more[0] == 503
     assert "is receiving of this client 2 requests, the most it takes" in more[1]["error"]
     assert other == (200, "done")
+
+
+@pytest.mark.parametrize("client", [None, "a"])
+def test_the_slowest_request_gives_way_once_it_is_slow(clock: Clock, client: str | None) -> None:
+    async def send() -> tuple[Any, Any, Any]:
+        app = limited(read_then_answer, max_concurrent=3)
+        crowd = Crowd(app)
+        for size in (10**6, 10, 2 * 10**6):
+            await crowd.come(client, size)
+        clock.passed += 0.9
+        early = await ask_as(app, client)
+        clock.passed += 0.2
+        late, ended = await ask_as(app, client), await crowd.ended()
+        assert visit_of(crowd.clients[1].scope).refused == "busy"
+        return early, late, ended
+
+    early, late, ended = asyncio.run(send())
+    assert early[0] == 503
+    assert late == (200, "done")
+    assert ended == {
+        1: (503, {"error": "the server has room for faster requests only; come back later"})
+    }
+
+
+def test_who_brings_the_most_bytes_makes_room_by_his_slowest(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROOM_BYTES", 1000)
+    monkeypatch.setattr(module, "HEAD_BYTES", 10)
+
+    async def send() -> Any:
+        app = limited(read_then_answer, max_concurrent=9)
+        crowd = Crowd(app)
+        for client, size in (("a", 300), ("b", 290), ("a", 200), ("c", 100)):
+            await crowd.come(client, size)
+        assert app.bytes == 930
+        clock.passed += 10  # so that microseconds between them do not matter
+        await crowd.come("b", 100)  # 1040, of which a's 520 are the most
+        assert app.bytes == 830
+        assert await ask_as(app, "d") == (200, "done")
+        assert app.bytes == 830
+        return await crowd.ended()
+
+    assert {at: status for at, (status, _) in asyncio.run(send()).items()} == {2: 503}
+
+
+def test_a_request_is_refused_whose_own_bytes_are_the_slowest_of_the_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "ROOM_BYTES", 1000)
+    monkeypatch.setattr(module, "HEAD_BYTES", 10)
+
+    async def refusing(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await read_then_answer(scope, receive, send)
+        except RefusedError as error:
+            await refusal(scope, error)(scope, receive, send)
+
+    async def send() -> Any:
+        crowd = Crowd(limited(refusing, max_concurrent=9))
+        await crowd.come("a", 400)
+        await crowd.come("b", 590)
+        assert crowd.app.bytes == 410
+        await crowd.come(None, 5000)
+        return await crowd.ended()
+
+    ended = asyncio.run(send())
+    assert {at: status for at, (status, _) in ended.items()} == {1: 503, 2: 503}
+    assert "as many bytes of requests as it has room for" in ended[1][1]["error"]
+
+
+def test_what_is_answered_does_not_give_way_and_a_lone_request_may_be_any_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "ROOM_BYTES", 1000)
+    monkeypatch.setattr(module, "HEAD_BYTES", 10)
+
+    async def send() -> tuple[Any, Any]:
+        app = limited(never)
+        held = Client(POST, WHOLE | {"body": bytes(5000)})
+        task = asyncio.create_task(held.ask(app))
+        await asyncio.sleep(0)
+        assert (app.pending, app.bytes) == (1, 5010)
+        refused = await Client(POST, WHOLE).ask(app)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        app.app = read_then_answer
+        return refused, await Client(POST, WHOLE | {"body": bytes(5000)}).ask(app)
+
+    refused, alone = asyncio.run(send())
+    assert refused[0] == 503
+    assert alone == (200, "done")
+
+
+def test_who_leaves_in_the_midst_of_a_body_takes_no_place_among_the_whole() -> None:
+    seen: list[str] = []
+
+    async def leaving(scope: Any, receive: Any, send: Any) -> None:
+        while (message := await receive())["type"] == "http.request":
+            pass
+        seen.append(message["type"])
+        await send({"type": "http.response.start", "status": 499, "headers": []})
+        await send({"type": "http.response.body", "body": b'"gone"'})
+
+    async def send() -> tuple[int, Any]:
+        app = limited(leaving, max_concurrent=1)
+        app.pending = 1  # by somebody
+        return await Client(POST, PART, {"type": "http.disconnect"}).ask(app)
+
+    assert asyncio.run(send()) == (499, "gone")
+    assert seen == ["http.disconnect"]
 
 
 def test_what_is_no_request_has_no_limits() -> None:

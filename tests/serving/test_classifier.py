@@ -14,7 +14,7 @@ from bentoml.exceptions import BentoMLConfigException
 from numpy.typing import NDArray
 
 from dynaserve.defenses import RankTemplate, Undefended
-from dynaserve.serving import classifier
+from dynaserve.serving import classifier, readiness, written
 from dynaserve.serving.classifier import ClassifierService, classifier_service
 from dynaserve.serving.models import UnscoredError
 
@@ -177,6 +177,18 @@ def test_bad_requests_do_not_fail_the_good_ones_beside_them(client: Any) -> None
     assert all(answer.json() == alone for answer in answers if answer.status_code == 200)
 
 
+def test_a_large_answer_is_written_as_a_small_one_is(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"inputs": [[1.0, 2.0, 3.0], [3.0, 0.0, 1.0], [0.5, 0.0, 0.1]]}
+    small = client.post("/predict", json=body)
+    monkeypatch.setattr(classifier, "PART_NUMBERS", 4)
+    monkeypatch.setattr(written, "PART_NUMBERS", 4)
+    large = client.post("/predict", json=body)
+    assert large.content == small.content
+    assert large.headers["content-length"] == str(len(small.content))
+
+
 def test_concurrent_requests_share_calls_of_the_model(client: Any) -> None:
     MODEL.seconds = 0.002  # longer than what would run at once, one by one
     before = MODEL.calls
@@ -185,13 +197,20 @@ def test_concurrent_requests_share_calls_of_the_model(client: Any) -> None:
     assert MODEL.calls - before < 64
 
 
-def test_ready_means_that_the_model_answers_now(client: Any) -> None:
+def test_ready_means_that_the_model_answers_now(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [time.monotonic()]
+    monkeypatch.setattr(readiness, "monotonic", lambda: now[0])
     assert client.request("GET", "/readyz").status_code == 200
     MODEL.broken = True
-    assert client.request("GET", "/readyz").status_code == 503
+    calls = MODEL.calls
+    assert [client.request("GET", "/readyz").status_code for _ in range(5)] == [200] * 5
     assert client.request("GET", "/livez").status_code == 200
+    assert MODEL.calls == calls
+    now[0] += 5
+    assert client.request("GET", "/readyz").status_code == 503
     MODEL.broken = False
-    MODEL.seconds = 0.0
     assert client.request("GET", "/readyz").status_code == 200
 
 

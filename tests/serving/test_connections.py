@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -31,9 +32,9 @@ async def reading(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def serving(served: Any = app) -> AsyncIterator[int]:
+async def serving(served: Any = app, keep_alive: int = 60) -> AsyncIterator[int]:
     config = uvicorn.Config(
-        served, port=0, log_level="critical", lifespan="off", timeout_keep_alive=60
+        served, port=0, log_level="critical", lifespan="off", timeout_keep_alive=keep_alive
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
@@ -100,22 +101,84 @@ def test_slow_clients_keep_nobody_else_waiting() -> None:
     assert all(answer.endswith(b"ok") for answer in asyncio.run(ask()))
 
 
+LARGE_REQUEST = HEAD.replace(b"GET /", b"GET /large")
+CLOSING = b"connection: close\r\n"
+
+
+async def taken(port: int, request: bytes, pauses: list[float]) -> int:
+    """Ask, read 256 KiB before each pause, and then the rest; return how many bytes came."""
+    loop = asyncio.get_running_loop()
+    with socket.socket() as client:
+        # As little as may be is kept at this end, so that the server sees who reads and who not.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 2**10)
+        client.setblocking(False)
+        await loop.sock_connect(client, ("127.0.0.1", port))
+        await loop.sock_sendall(client, request)
+        count = 0
+        try:
+            for pause in pauses:
+                part = 0
+                while part < 256 * 2**10 and (got := len(await loop.sock_recv(client, 64 * 2**10))):
+                    part += got
+                count += part
+                await asyncio.sleep(pause)
+            while got := len(await asyncio.wait_for(loop.sock_recv(client, 2**20), 20)):
+                count += got
+        except ConnectionError:
+            pass
+        return count
+
+
+@pytest.mark.parametrize("headers", [b"", CLOSING], ids=["kept", "to be closed"])
 def test_a_client_that_does_not_read_its_answer_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, headers: bytes
 ) -> None:
     monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
 
-    async def ask() -> None:
-        async with serving() as port:
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-            request = HEAD.replace(b"GET /", b"GET /large") + b"\r\n"
-            writer.write(request * 20)
-            await asyncio.sleep(1)
-            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-                await asyncio.wait_for(reader.readexactly(20 * LARGE), 20)
-            writer.close()
+    async def ask() -> int:
+        async with serving(keep_alive=1) as port:
+            return await taken(port, LARGE_REQUEST + headers + b"\r\n", [0.01, 1.5])
 
-    asyncio.run(ask())
+    assert asyncio.run(ask()) < LARGE
+
+
+@pytest.mark.parametrize("headers", [b"", CLOSING], ids=["kept", "to be closed"])
+def test_a_client_that_reads_slowly_but_reads_gets_all_of_its_answer(
+    monkeypatch: pytest.MonkeyPatch, headers: bytes
+) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 1.0)
+
+    async def ask() -> int:
+        async with serving(keep_alive=1) as port:
+            # For four times as long as a connection is kept, and as one may not read.
+            return await taken(port, LARGE_REQUEST + headers + b"\r\n", [0.1] * 40)
+
+    assert asyncio.run(ask()) > LARGE
+
+
+def test_what_the_kernel_has_taken_but_the_client_has_not_is_told() -> None:
+    async def ask() -> list[int]:
+        found: list[int] = []
+
+        async def opened(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            found.append(connections.untaken(writer.transport))  # type: ignore[arg-type]
+            writer.write(bytes(LARGE))
+            await asyncio.sleep(0.1)
+            found.append(connections.untaken(writer.transport))  # type: ignore[arg-type]
+            found.append(writer.transport.get_write_buffer_size())
+            writer.transport.abort()
+
+        async with await asyncio.start_server(opened, "127.0.0.1", 0) as server:
+            with socket.create_connection(server.sockets[0].getsockname()):
+                for _ in range(2000):
+                    await asyncio.sleep(0.01)
+                    if len(found) == 3:
+                        break
+        return found
+
+    before, everywhere, here = asyncio.run(ask())
+    assert before == 0
+    assert here < everywhere < LARGE
 
 
 def cut_off(*parts: bytes) -> bool:

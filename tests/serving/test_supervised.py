@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import bentoml
 import pytest
 from bentoml.exceptions import BentoMLConfigException
 
 from dynaserve.serving import orphans, supervised
+from dynaserve.serving.access import gate
 from dynaserve.serving.supervised import SupervisedService
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """Put back what a check leaves for the workers."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 class Fragile(SupervisedService):
@@ -55,6 +66,7 @@ def test_a_service_that_is_fine_names_the_supervisor(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(orphans.SUPERVISOR, "1")
     Fragile.check()
     assert os.environ[orphans.SUPERVISOR] == str(os.getpid())
+    assert os.environ[gate.KEYLESS] == str(os.getpid())
 
 
 def test_what_has_tried_everything_itself_does_not_again(monkeypatch: pytest.MonkeyPatch) -> None:

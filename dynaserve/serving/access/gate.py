@@ -7,6 +7,7 @@ middleware does.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from dynaserve.serving.access.ring import Client, KeyRing
 from dynaserve.serving.models.imports import require
 from dynaserve.serving.refusals import failure, refusal
 from dynaserve.serving.refused import RefusedError
-from dynaserve.serving.settings import ServiceSettings
+from dynaserve.serving.settings import ServiceSettings, variable
 from dynaserve.serving.visit import visit_of
 from dynaserve.state import state_directory
 
@@ -33,13 +34,29 @@ HEALTH = frozenset({"/livez", "/readyz", "/healthz", "/v2/health/live", "/v2/hea
 METRICS = "/metrics"
 """For ``monitor`` keys, which open nothing else, and which alone open it."""
 CHALLENGE = {"www-authenticate": "Bearer"}
+KEYLESS = "DYNASERVE_KEYLESS_PID"
+"""A supervisor that has decided for its workers that there are no keys."""
 
 
 def key_file(settings: ServiceSettings) -> Path | None:
     """Return the file of API keys; None where there is none, and this machine alone gets in."""
     if settings.keys is not None:
         return Path(settings.keys)
+    if os.environ.get(KEYLESS) == str(os.getppid()):
+        return None
     return default_path() if default_path().exists() else None
+
+
+def decide_keys(settings: ServiceSettings) -> None:
+    """Have the workers that this process will start do as it does now, with keys or without.
+
+    One that starts when a file of keys has come must not ask for keys while others answer without,
+    and one that starts when it is gone must not do without.
+    """
+    if keys := key_file(settings):
+        os.environ[variable("keys")] = str(keys)
+    else:
+        os.environ[KEYLESS] = str(os.getpid())
 
 
 def has_limits(settings: ServiceSettings) -> bool:

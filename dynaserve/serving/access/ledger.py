@@ -10,6 +10,7 @@ import logging
 import math
 import sqlite3
 import time
+from functools import partial
 from typing import cast
 
 from limits import RateLimitItemPerSecond
@@ -17,6 +18,7 @@ from limits.aio.storage import SlidingWindowCounterSupport, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from dynaserve.serving.access.errors import BudgetError, OverBudgetError, RateError
+from dynaserve.serving.access.patience import ImpatientError, Patience
 from dynaserve.serving.refused import LaterError
 
 logger = logging.getLogger(__name__)
@@ -25,8 +27,6 @@ BURST_SECONDS = 10
 """A rate is held over that many seconds, so that a page that asks ten times at once is not one
 that asks too often."""
 DAY_SECONDS = 24 * 3600
-REST_SECONDS = 1.0
-"""After a failure the store is left alone for that long: no request waits for what is broken."""
 LOG_SECONDS = 10.0
 
 
@@ -67,7 +67,8 @@ class Ledger:
 
     def __init__(self, storage: Storage) -> None:
         self._limiter = SlidingWindowCounterRateLimiter(storage)
-        self._rests_until = self._silent_until = -math.inf
+        self._patience = Patience()
+        self._silent_until = -math.inf
 
     async def take_request(self, client: str, per_second: float) -> None:
         """Count one request of a client.
@@ -110,13 +111,11 @@ class Ledger:
 
     async def _take(self, allowance: Allowance, client: str, cost: int) -> int | None:
         """Count, or return in how many seconds to ask again."""
-        if time.monotonic() < self._rests_until:
-            raise LaterError("limits cannot be checked at the moment; try again", seconds=1)
         try:
-            return await self._taken(allowance, client, cost)
+            return await self._patience(partial(self._taken, allowance, client, cost))
         except Exception as error:  # whatever it is: what is not counted does not pass
-            self._rests_until = time.monotonic() + REST_SECONDS
-            self._complain(error)
+            if not isinstance(error, ImpatientError):
+                self._complain(error)
             raise LaterError(
                 "limits cannot be checked at the moment; try again", seconds=1
             ) from None

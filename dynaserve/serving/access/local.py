@@ -55,14 +55,16 @@ def require_local(scope: Mapping[str, Any]) -> None:
     if any(name in FORWARDED or name.startswith(FORWARDED_PREFIXES) for name, _ in headers):
         raise ForbiddenError(f"without API keys nothing is answered through a proxy{NEEDS_KEYS}")
     here, there = scope.get("server"), scope.get("client")
-    if here is None or there is None or not (is_here(here[0]) and is_loopback(there[0])):
+    # A server gives an address, or the path of a Unix socket: who is at the other end of one of
+    # those cannot be told.
+    if here is None or there is None or not (is_loopback(here[0]) and is_loopback(there[0])):
         raise ForbiddenError(
             f"without API keys only this machine is answered, over 127.0.0.1 or [::1]{NEEDS_KEYS}"
         )
-    _require_own_page(headers, here[0])
+    _require_own_page(headers)
 
 
-def _require_own_page(headers: Sequence[tuple[bytes, bytes]], here: str) -> None:
+def _require_own_page(headers: Sequence[tuple[bytes, bytes]]) -> None:
     """Refuse what a browser sends for a page that is not this server's own.
 
     A page can have its own name lead here (DNS rebinding), which then stands in ``host``. One that
@@ -70,7 +72,7 @@ def _require_own_page(headers: Sequence[tuple[bytes, bytes]], here: str) -> None
     GET whose answer it does not see.
     """
     hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
-    if len(hosts) != 1 or not (is_loopback(named := name_of(hosts[0])) or named == here):
+    if len(hosts) != 1 or not is_loopback(name_of(hosts[0])):
         raise ForbiddenError(
             "without API keys this service is asked as 127.0.0.1, [::1] or localhost, not by "
             f"another name{NEEDS_KEYS}"
@@ -93,20 +95,7 @@ def is_loopback(name: str) -> bool:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        return name == "localhost" or name.endswith(".localhost")  # RFC 6761
+        # RFC 6761. The path of a socket may end like that, and is no name.
+        return name == "localhost" or (name.endswith(".localhost") and "/" not in name)
     mapped = getattr(address, "ipv4_mapped", None)  # what a socket for both families says
     return (mapped or address).is_loopback
-
-
-@functools.lru_cache(maxsize=256)
-def is_here(server: str) -> bool:
-    """Whether the server's end of a connection is loopback, or no socket but a call in a process.
-
-    Servers give an address, or the path of a Unix socket: who is at the other end of one cannot be
-    told. A test that calls the app in its own process gives the name in its URL.
-    """
-    try:
-        ipaddress.ip_address(server)
-    except ValueError:
-        return bool(server) and "/" not in server
-    return is_loopback(server)

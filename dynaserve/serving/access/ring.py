@@ -2,6 +2,9 @@
 
 Each worker has a ring of its own and looks at the file itself, so that a revocation needs no
 restart. Where the keys cannot be known, nobody gets in.
+
+A file of thousands of keys takes about a second to read. A thread does that, and until it is done
+the keys of before are in force.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import hmac
 import logging
 import os
 import secrets
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +27,10 @@ logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """How long the file is not looked at again: what a revocation takes to work."""
+SMALL_BYTES = 8 * 2**10
+"""Of a file that is read at once: some twenty keys, and a few milliseconds."""
+
+Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,7 @@ class KeyRing:
         self._seen = self._stamp()
         self._entries: dict[str, Entry] | None = entries_of(read_records(path))
         self._looked = time.monotonic()
+        self._reading: threading.Thread | None = None
 
     @property
     def has_limits(self) -> bool:
@@ -109,32 +118,55 @@ class KeyRing:
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
             self._look()
-        if self._entries is None:
+        entries = self._entries  # which the thread may change
+        if entries is None:
             raise LaterError("API keys cannot be checked at the moment; try again", seconds=1)
-        return self._entries
+        return entries
 
     def _look(self) -> None:
         """Read the file again if it is another than last time, or could not be read then."""
+        if self._reading is not None and self._reading.is_alive():
+            return  # what it reads may be old by now: the next look will show
         try:
+            # The stamp comes first: a file that changes in between is read once more.
             stamp = self._stamp()
             if self._entries is not None and stamp == self._seen:
                 return
-            # The stamp comes first: a file that changes in between is read once more.
-            self._seen, self._entries = stamp, entries_of(read_records(self.path))
-        except Exception as error:  # whatever it is: keys that may be revoked open nothing
-            if self._entries is not None:
-                quotes_nothing = isinstance(error, (ValueError, OSError))
-                said = error if quotes_nothing else type(error).__name__
-                logger.error("nobody gets in: %s", said)
-            self._entries = None
+            if stamp is None or size_of(stamp) <= SMALL_BYTES:
+                self._read(stamp)
+            else:
+                self._reading = threading.Thread(target=self._read, args=(stamp,), daemon=True)
+                self._reading.start()
+        except Exception as error:
+            self._lose(error)
 
-    def _stamp(self) -> tuple[int, ...] | None:
+    def _read(self, stamp: Stamp | None) -> None:
+        """Take the keys that are in the file now."""
+        try:
+            self._entries = entries_of(read_records(self.path))
+            self._seen = stamp
+        except Exception as error:
+            self._lose(error)
+
+    def _lose(self, error: Exception) -> None:
+        """Have no keys, whatever went wrong: those that may be revoked open nothing."""
+        if self._entries is not None:
+            quotes_nothing = isinstance(error, (ValueError, OSError))
+            logger.error("nobody gets in: %s", error if quotes_nothing else type(error).__name__)
+        self._entries = None
+
+    def _stamp(self) -> Stamp | None:
         """Return what changes when the file does: its content, its mode or its owner."""
         try:
             info = os.stat(self.path)
         except FileNotFoundError:
             return None
-        return info.st_dev, info.st_ino, info.st_ctime_ns, info.st_size
+        return info.st_size, info.st_dev, info.st_ino, info.st_ctime_ns
+
+
+def size_of(stamp: Stamp) -> int:
+    """Return how many bytes the file has."""
+    return stamp[0]
 
 
 def entries_of(records: Records) -> dict[str, Entry]:

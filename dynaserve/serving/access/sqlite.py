@@ -14,9 +14,10 @@ import os
 import sqlite3
 import stat
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -29,6 +30,10 @@ SCHEME = "async+dynaserve-sqlite"
 BUSY_SECONDS = 1.0
 """How long a request may wait for other processes; a turn takes microseconds."""
 PAUSE_SECONDS = 0.002
+LOG_TRANSACTIONS = 1000
+"""Of one process until the log is moved into the file: some megabytes of it."""
+MOVE_SECONDS = 0.1
+"""How long moving the last of the log may wait for others, who wait for it meanwhile."""
 
 TABLE = """
 CREATE TABLE counters (
@@ -79,7 +84,8 @@ class SqliteStorage(Storage, SlidingWindowCounterSupport):
     """Counters in a file that belongs to this user alone; made at first use, opened when needed.
 
     A transaction takes tens of microseconds, less than handing it to a thread, so it runs in the
-    event loop. After any error the connection is made anew.
+    event loop. What waits for the disk does not: transactions only add to the log beside the file,
+    which a thread moves into the file now and then. After any error the connection is made anew.
     """
 
     STORAGE_SCHEME = [SCHEME]  # noqa: RUF012 - as the library has it
@@ -88,6 +94,8 @@ class SqliteStorage(Storage, SlidingWindowCounterSupport):
         super().__init__(uri, wrap_exceptions=wrap_exceptions)
         self.path = Path(unquote(urlsplit(uri).path))
         self._connection: sqlite3.Connection | None = None
+        self._transactions = 0
+        self._moving: threading.Thread | None = None
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
@@ -182,6 +190,16 @@ class SqliteStorage(Storage, SlidingWindowCounterSupport):
         except BaseException:
             self._close()
             raise
+        self._transactions += 1
+        if self._transactions >= LOG_TRANSACTIONS:
+            self._move_log()
+
+    def _move_log(self) -> None:
+        """Have a thread move the log into the file, unless one is at it."""
+        if self._moving is None or not self._moving.is_alive():
+            self._transactions = 0
+            self._moving = threading.Thread(target=move_log, args=(self.path,), daemon=True)
+            self._moving.start()
 
     async def _turn(self) -> sqlite3.Connection:
         """Begin a transaction once no other process has one; other requests go on meanwhile."""
@@ -234,14 +252,31 @@ def opened(path: Path) -> sqlite3.Connection:
     if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o077:
         raise PermissionError(f"{path} is not a file of this user alone (mode 0600); move it away")
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-    # Nothing waits for the disk: a machine that loses power may forget the last counts, but keeps
-    # the file whole, which OFF would not.
+    # No transaction waits for the disk: a machine that loses power may forget the last counts, but
+    # keeps the file whole, which OFF would not.
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # `move_log` does it
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def move_log(path: Path) -> None:
+    """Move what the log holds into the file, so that it begins anew; for a thread of its own.
+
+    Most of it while others write on, and then the rest, for which they wait. What does not succeed
+    is left to the next time: the log is as good as the file.
+    """
+    there = f"file:{quote(str(path))}?mode=rw"  # a file that has gone is not to be made here
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(there, timeout=MOVE_SECONDS, uri=True)) as mine,
+    ):
+        mine.execute("PRAGMA synchronous = NORMAL")
+        mine.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        mine.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
 
 
 def blank() -> bytes:

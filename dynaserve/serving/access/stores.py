@@ -15,7 +15,10 @@ from dynaserve.state import state_path
 
 FILE = "limits.sqlite"
 REDIS_SECONDS = 1.0
-"""How long a request may wait for Redis, once to connect and once for an answer."""
+"""How long a request may wait for Redis: once for a connection of those that there may be, once to
+connect and once for each answer, and never longer than ``patience`` has it."""
+REDIS_CONNECTIONS = 16
+"""Of a worker: each answers thousands of requests a second."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,10 @@ def redis_store(address: str) -> Store:
     """Return the store in a Redis, for the services of several machines."""
     redis = require("redis.asyncio", extra="serve")
     try:
-        pool = redis.ConnectionPool.from_url(
+        pool = redis.BlockingConnectionPool.from_url(
             address,
+            max_connections=REDIS_CONNECTIONS,
+            timeout=REDIS_SECONDS,
             socket_timeout=REDIS_SECONDS,
             socket_connect_timeout=REDIS_SECONDS,
             # Asked once: a second try could count twice, and would make the request wait longer.

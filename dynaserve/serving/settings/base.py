@@ -32,7 +32,7 @@ A_FILE = "a file"
 """Annotation of settings that name a file: a relative one is found from elsewhere too."""
 NO_SETTINGS = (
     *("api_key", "debug", "isa", "metrics_dir", "noise_key", "state_dir"),
-    *("supervisor_pid", "tried_pid"),
+    *("keyless_pid", "supervisor_pid", "tried_pid"),
 )
 """What other variables of ours are called."""
 TABLES = ("classifier", "anonymizer", "summaries", "server", "access", "limits", "telemetry")

@@ -157,6 +157,11 @@ class Lump:
         self.rows = self.repeated = 0
         self.lock = threading.Lock()
 
+    def leave_out(self, kept: int) -> None:
+        """Tell nothing of labels that were kept for no client."""
+        with self.lock:
+            self.told += kept
+
     def add(self, rows: int, repeated: int) -> None:
         """Add the rows of a call, and tell of all since the last time if they are enough."""
         with self.lock:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+import socket
+import threading
+from functools import partial
 
-from prometheus_client import CollectorRegistry, start_http_server
+import anyio
+import anyio.to_thread
+import uvicorn
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
+from dynaserve.serving.connections import PromptProtocol
 from dynaserve.serving.telemetry.counts import REGISTRY
-from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, make_own_folder
+from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, OWN_FOLDER, make_own_folder
 from dynaserve.serving.telemetry.workers import Workers
+
+READERS = 4
+"""Threads that add up the counts where these have a port of their own."""
 
 
 def metrics(request: Request) -> Response:
@@ -19,8 +31,12 @@ def metrics(request: Request) -> Response:
 
     A Starlette endpoint; not async, so that Starlette reads the files off the event loop.
     """
-    folder = os.environ.get(CLIENT_FOLDER)
-    registry = registry_of(folder) if folder else REGISTRY
+    folder = os.environ.get(OWN_FOLDER) or os.environ.get(CLIENT_FOLDER)
+    return encoded(registry_of(folder) if folder else REGISTRY, request)
+
+
+def encoded(registry: CollectorRegistry, request: Request) -> Response:
+    """Return what a registry holds, in the format that a request asks for."""
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(registry), media_type=media_type)
 
@@ -49,16 +65,40 @@ def start_metrics(address: str | None) -> None:
 def serve_metrics(address: str, folder: str) -> int:
     """Serve the counts in ``folder`` at ``HOST:PORT``, and return the port; 0 takes a free one.
 
-    That it is of this form, the settings have checked.
+    That it is of this form, the settings have checked. Clients have no more time and room here
+    than those of the service (``connections``).
     """
     host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
     try:
-        server, _ = start_http_server(
-            int(port), host.removeprefix("[").removesuffix("]"), registry_of(folder)
-        )
-    except (OSError, OverflowError) as error:
+        family = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, int(port)), family=family)
+    except OSError as error:
         raise ValueError(f"metrics: {address} cannot be listened on: {error}") from None
-    return int(server.server_port)
+    threads = anyio.CapacityLimiter(READERS)
+    add_up = partial(encoded, registry_of(folder))
+
+    async def endpoint(request: Request) -> Response:
+        return await anyio.to_thread.run_sync(add_up, request, limiter=threads)
+
+    app = Starlette(routes=[Route("/metrics", endpoint)])
+    app.router.redirect_slashes = False
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            loop="asyncio",
+            http=PromptProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+        )
+    )
+    sockets = {"sockets": [listening]}
+    threading.Thread(target=server.run, kwargs=sockets, name="metrics", daemon=True).start()
+    return int(listening.getsockname()[1])
 
 
 def registry_of(folder: str) -> CollectorRegistry:

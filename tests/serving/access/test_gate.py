@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -72,7 +74,9 @@ def asking(gate: Gate) -> Ask:
                 lambda scope, receive, send: seen(scope, receive, send, gate),
                 client=options.pop("client", ("127.0.0.1", 123)),
             )
-            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1"
+            ) as client:
                 headers = {} if key is None else {"authorization": f"Bearer {key}"}
                 headers |= options.pop("headers", {})
                 method = options.pop("method", "POST")
@@ -143,7 +147,7 @@ def test_a_header_that_comes_twice_is_refused(ask: Ask) -> None:
     async def send() -> httpx.Response:
         gate = ask.__closure__[0].cell_contents  # type: ignore[attr-defined, index]
         transport = httpx.ASGITransport(gate)
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.post("/predict", headers=twice)
 
     assert asyncio.run(send()).status_code == 400
@@ -306,6 +310,39 @@ def test_keys_in_the_state_directory_are_asked_for_without_being_named() -> None
     assert file_of(bare) == default_path()
     ask = asking(Gate(app, bare))
     assert [ask().status_code, ask(key=key_of(PLAIN)).status_code] == [401, 200]
+
+
+WORKER = """
+from dynaserve.serving.access.gate import key_file
+from dynaserve.serving.settings import ServiceSettings
+print(key_file(ServiceSettings.from_environment()))
+"""
+
+
+def started() -> str:
+    """Return the file of keys that a worker of this process has."""
+    command = [sys.executable, "-c", WORKER]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_workers_do_as_their_supervisor_decided_with_keys_or_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("DYNASERVE_KEYS", module.KEYLESS):
+        monkeypatch.setenv(name, "")  # so that it is put back
+    assert started() == "None"
+    module.decide_keys(ServiceSettings())
+    default_path().parent.mkdir(mode=0o700)
+    KeyFile(default_path()).put(PLAIN)
+    assert started() == "None"  # as its sisters, which started before
+    assert file_of(ServiceSettings()) == default_path()  # the next supervisor
+    module.decide_keys(ServiceSettings())
+    default_path().unlink()
+    assert started() == str(default_path())
+    monkeypatch.setenv("DYNASERVE_KEYS", "")
+    monkeypatch.setenv(module.KEYLESS, str(os.getppid()))  # another's
+    KeyFile(default_path()).put(PLAIN)
+    assert started() == str(default_path())
 
 
 def test_limits_without_keys_are_a_mistake() -> None:

@@ -36,8 +36,8 @@ def asked(
         (V6, ("::1", 1), "[::1]:3000"),
         (MAPPED, ("::ffff:127.0.0.1", 1), "127.0.0.1:3000"),
         (V4, ("127.0.0.1", 1), "localhost:8080"),  # a forwarded port
-        (("test", None), ("127.0.0.1", 123), "test"),  # httpx.ASGITransport
-        (("127.0.0.1", None), ("127.0.0.1", 123), "127.0.0.1"),
+        (("127.0.0.1", None), ("127.0.0.1", 123), "127.0.0.1"),  # httpx.ASGITransport
+        (("localhost", None), ("127.0.0.1", 123), "localhost"),
     ],
 )
 def test_this_machine_is_answered(server: Any, client: Any, host: str) -> None:
@@ -60,7 +60,11 @@ def test_this_machine_is_answered(server: Any, client: Any, host: str) -> None:
         (("", None), ("127.0.0.1", 1)),
         (("0.0.0.0", 3000), ("127.0.0.1", 1)),
         (("::ffff:192.0.2.7", 3000), ("::ffff:127.0.0.1", 1)),
-        (("test", None), ("192.0.2.9", 1)),
+        (("localhost", None), ("192.0.2.9", 1)),
+        (("test", None), ("127.0.0.1", 123)),  # no address: who listens at a name is anybody
+        (("model.example", 3000), ("127.0.0.1", 1)),
+        (("@dynaserve", None), ("127.0.0.1", 1)),
+        (("/run/x.localhost", None), ("127.0.0.1", 1)),
     ],
 )
 def test_another_machine_is_not_and_is_told_what_to_do(server: Any, client: Any) -> None:

@@ -3,8 +3,12 @@ from __future__ import annotations
 import hmac
 import logging
 import os
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,8 +16,9 @@ from hypothesis import strategies as st
 
 from dynaserve.serving.access import ring as module
 from dynaserve.serving.access.errors import UnauthenticatedError
+from dynaserve.serving.access.records import KeyRecord
 from dynaserve.serving.access.ring import Client, KeyRing
-from dynaserve.serving.refused import LaterError
+from dynaserve.serving.refused import LaterError, RefusedError
 from tests.serving.access.conftest import Clock, KeyFile, key_of
 
 ID, OTHER = "a" * 12, "b" * 12
@@ -131,10 +136,27 @@ def test_the_file_is_looked_at_once_a_second_and_read_only_if_it_changed(
     assert looked == [ring.path] * 3
 
 
+def look(ring: KeyRing, ticks: Clock) -> None:
+    """Have the ring look at the file, and wait until it has read it."""
+    ticks.step(1)
+    with suppress(RefusedError):
+        ring.client_of(key_of(ID))
+    if ring._reading is not None:
+        ring._reading.join()
+
+
+@pytest.mark.parametrize("small", [0, 10**9], ids=["on a thread", "at once"])
 @pytest.mark.parametrize("damage", ["gone", "garbage", "deep", "writable", "directory"])
 def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
-    ring: KeyRing, key_file: KeyFile, ticks: Clock, caplog: pytest.LogCaptureFixture, damage: str
+    ring: KeyRing,
+    key_file: KeyFile,
+    ticks: Clock,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: str,
+    small: int,
 ) -> None:
+    monkeypatch.setattr(module, "SMALL_BYTES", small)
     content = key_file.path.read_bytes()
     if damage == "writable":
         key_file.path.chmod(0o666)
@@ -148,7 +170,7 @@ def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
             key_file.path.mkdir()
     with caplog.at_level(logging.ERROR):
         for _ in range(5):
-            ticks.step(1)
+            look(ring, ticks)
             with pytest.raises(LaterError) as error:
                 ring.client_of(key_of(ID))
             assert (error.value.status, error.value.seconds) == (503, 1)
@@ -159,8 +181,56 @@ def test_a_file_that_breaks_lets_nobody_in_until_it_is_whole(
     key_file.path.unlink(missing_ok=True)
     key_file.path.write_bytes(content)
     key_file.path.chmod(0o600)
-    ticks.step(1)
+    look(ring, ticks)
     assert ring.client_of(key_of(ID)).id == ID
+
+
+def test_a_large_file_is_read_by_a_thread_and_the_keys_of_before_hold_until_then(
+    ring: KeyRing, key_file: KeyFile, ticks: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SMALL_BYTES", 0)
+    go, read_by = threading.Event(), []
+    read_records = module.read_records
+
+    def read(path: Path) -> dict[str, KeyRecord]:
+        found = read_records(path)
+        read_by.append(threading.get_ident())
+        assert go.wait(20)
+        return found
+
+    monkeypatch.setattr(module, "read_records", read)
+    key_file.put(OTHER)
+    for _ in range(3):
+        ticks.step(1)
+        assert ring.client_of(key_of(ID)).id == ID
+        with pytest.raises(UnauthenticatedError):
+            ring.client_of(key_of(OTHER))
+    while not read_by:
+        time.sleep(0.01)
+    key_file.put(ID, revoked=NOON)  # after it was read: the next look shows
+    go.set()
+    assert ring._reading is not None
+    ring._reading.join()
+    assert ring.client_of(key_of(OTHER)).id == OTHER
+    look(ring, ticks)
+    with pytest.raises(UnauthenticatedError):
+        ring.client_of(key_of(ID))
+    assert len(read_by) == 2
+    assert threading.get_ident() not in read_by
+
+
+def test_without_a_thread_to_read_it_nobody_gets_in(
+    ring: KeyRing, key_file: KeyFile, ticks: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module, "SMALL_BYTES", 0)
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    key_file.put(ID, revoked=NOON)
+    ticks.step(1)
+    with pytest.raises(LaterError):
+        ring.client_of(key_of(ID))
 
 
 def test_whatever_goes_wrong_while_it_is_read_lets_nobody_in(

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -312,6 +313,51 @@ def test_a_disk_that_fills_up_while_it_counts_is_an_error_until_there_is_room(
 
     with pytest.raises(StorageError, match="full"):
         asyncio.run(fill())
+    assert [take(store, 6), take(store, 1)] == [True, False]
+
+
+async def count(store: SqliteStorage, transactions: int) -> None:
+    for _ in range(transactions):
+        await store.incr("a", 1000)
+        if store._moving is not None:
+            store._moving.join()
+
+
+def test_the_log_is_moved_into_the_file_by_a_thread_and_does_not_grow_on(
+    store: SqliteStorage, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOG_TRANSACTIONS", 50)
+    moved_by: list[int] = []
+    move_log = module.move_log
+
+    def move(path: Path) -> None:
+        moved_by.append(threading.get_ident())
+        move_log(path)
+
+    monkeypatch.setattr(module, "move_log", move)
+    log = path.with_name("limits.sqlite-wal")
+    asyncio.run(count(store, 50))
+    size = log.stat().st_size
+    assert size > 50 * 4096
+    asyncio.run(count(store, 950))
+    assert log.stat().st_size <= 2 * size
+    assert len(moved_by) == 20
+    assert threading.get_ident() not in moved_by
+    assert store._connection is not None
+    assert store._connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+    # What is in the file alone is all but what was counted since.
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        assert connection.execute("SELECT current FROM counters").fetchall() == [(1000,)]
+
+
+def test_a_log_that_cannot_be_moved_stops_nothing(
+    store: SqliteStorage, held: sqlite3.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
+    module.move_log(path)
+    module.move_log(path.with_name("none"))
+    assert not path.with_name("none").exists()
+    held.execute("ROLLBACK")
     assert [take(store, 6), take(store, 1)] == [True, False]
 
 

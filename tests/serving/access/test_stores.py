@@ -13,7 +13,7 @@ import pytest
 
 from dynaserve.serving.access.ledger import Ledger
 from dynaserve.serving.access.sqlite import SqliteStorage
-from dynaserve.serving.access.stores import open_store
+from dynaserve.serving.access.stores import REDIS_CONNECTIONS, open_store
 from dynaserve.serving.refused import LaterError, RefusedError
 from tests.serving.access.conftest import Clock, Redis
 
@@ -159,6 +159,38 @@ def test_a_redis_that_does_not_answer_is_not_waited_for_by_every_request(
     finally:
         redis.process.send_signal(signal.SIGCONT)
     assert asked < 100
+
+
+def test_a_redis_that_does_not_answer_holds_few_connections_and_nobody_for_long(
+    redis: Redis,
+) -> None:
+    """A crowd of 300 comes before it is known, and one of 300 when it may be tried again."""
+    import redis as client
+
+    async def crowd(ledger: Ledger) -> set[Any]:
+        return set(await asyncio.gather(*(taken(ledger) for _ in range(300))))
+
+    async def run() -> tuple[list[set[Any]], int]:
+        store = open_store(redis.url)
+        ledger = Ledger(store.storage)
+        assert redis.process is not None
+        redis.process.send_signal(signal.SIGSTOP)
+        try:
+            found = [await crowd(ledger)]
+            await asyncio.sleep(1.1)
+            found += [await crowd(ledger)]
+        finally:
+            redis.process.send_signal(signal.SIGCONT)
+        await asyncio.sleep(1.1)
+        found += [{await taken(ledger)}, await crowd(ledger)]
+        with client.Redis.from_url(redis.url) as connection:
+            connected = connection.info("clients")["connected_clients"]
+        await store.close()
+        return found, connected
+
+    found, connected = asyncio.run(run())
+    assert found == [{"unavailable"}, {"unavailable"}, {True}, {True, "budget"}]
+    assert connected <= REDIS_CONNECTIONS + 1
 
 
 def test_a_wrong_password_is_a_503_and_is_not_logged(

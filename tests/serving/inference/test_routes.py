@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dynaserve.defenses import Undefended
-from dynaserve.serving import classifier
+from dynaserve.serving import classifier, readiness
 from dynaserve.serving.classifier import classifier_service
 from dynaserve.serving.models import UnscoredError
 
@@ -182,7 +183,12 @@ def test_what_is_around_inference(client: Any) -> None:
     ]
 
 
-def test_ready_means_that_the_model_answers_now(client: Any) -> None:
+def test_ready_means_that_the_model_answers_now(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.request("GET", "/v2/health/ready").json() == {"ready": True}
+    later = time.monotonic() + 5  # what went well before says nothing any more
+    monkeypatch.setattr(readiness, "monotonic", lambda: later)
     MODEL.broken = True
     for path in ("/v2/health/ready", "/v2/models/echo/ready"):
         answer = client.request("GET", path)

@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from dynaserve.serving.telemetry import metrics, start_metrics
+from dynaserve.serving import connections
+from dynaserve.serving.telemetry import exposition, metrics, start_metrics
 from dynaserve.serving.telemetry.exposition import serve_metrics
 from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, OWN_FOLDER
 
@@ -78,6 +81,7 @@ IN_FLIGHT = ("dynaserve_requests_in_flight", ())
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    monkeypatch.delenv(OWN_FOLDER, raising=False)
     monkeypatch.setenv(CLIENT_FOLDER, str(tmp_path))
     with TestClient(Starlette(routes=[Route("/metrics", metrics)])) as client:
         yield client
@@ -136,9 +140,19 @@ def test_both_formats_are_spoken(client: TestClient, tmp_path: Path) -> None:
 
 
 def test_one_process_needs_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(CLIENT_FOLDER, raising=False)
+    for name in (OWN_FOLDER, CLIENT_FOLDER):
+        monkeypatch.delenv(name, raising=False)
     with TestClient(Starlette(routes=[Route("/metrics", metrics)])) as client:
         assert "dynaserve_requests_in_flight 0.0" in client.get("/metrics").text
+
+
+def test_a_worker_that_counts_by_itself_still_tells_of_the_others(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CLIENT_FOLDER)
+    monkeypatch.setenv(OWN_FOLDER, str(tmp_path))
+    with worker(tmp_path, 3):
+        assert read(client.get("/metrics").text)[ANSWERED] == 3
 
 
 @pytest.fixture
@@ -181,6 +195,39 @@ def test_ipv6_and_free_ports(tmp_path: Path) -> None:
     assert httpx.get(f"http://[::1]:{port}/metrics").status_code == 200
 
 
+def test_a_port_of_its_own_has_the_metrics_and_nothing_else(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{serve_metrics('127.0.0.1:0', str(tmp_path))}"
+    for path in ("/", "/favicon.ico", "/metrics/", "/metricsx", "/metrics/x"):
+        assert httpx.get(url + path).status_code == 404
+    assert httpx.post(f"{url}/metrics").status_code == 405
+    answer = httpx.get(f"{url}/metrics", headers={"accept": "application/openmetrics-text"})
+    assert (answer.status_code, answer.headers.get("server")) == (200, None)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+
+
+def test_slow_readers_of_the_metrics_hold_no_thread_and_are_sent_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 1.0)
+    port = serve_metrics("127.0.0.1:0", str(tmp_path))
+    threads = threading.active_count()
+    slow = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(40)]
+    try:
+        for each in slow:
+            each.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n")
+        with ThreadPoolExecutor(16) as pool:
+            url = f"http://127.0.0.1:{port}/metrics"
+            answers = pool.map(lambda _: httpx.get(url, timeout=60).status_code, range(64))
+            assert set(answers) == {200}
+        assert threading.active_count() <= threads + exposition.READERS
+        for each in slow:
+            with suppress(ConnectionResetError):
+                assert each.recv(1000) == b""
+    finally:
+        for each in slow:
+            each.close()
+
+
 def test_a_port_that_is_taken_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free_port: int
 ) -> None:
@@ -191,4 +238,4 @@ def test_a_port_that_is_taken_is_named(
         with pytest.raises(ValueError, match=f"metrics: {address} cannot be listened on"):
             start_metrics(address)
     with pytest.raises(ValueError, match="cannot be listened on"):
-        start_metrics("127.0.0.1:70000")
+        start_metrics("192.0.2.1:9090")  # another machine's
