@@ -3,13 +3,15 @@
 What is over ends in one form, whoever answers: 503, 408 or 504. BentoML's own limits answer in
 another form, and leave the time that a body takes without one.
 
-A request that is slow to come gives way to others: where there is no room, the slowest one goes,
-and is told so. Who it is of matters only between clients with keys. Without keys all are of this
-machine, and an address would tell them apart no better.
+A request is on its way in, then answered, then on its way out until its client has taken most of
+the answer. What is on its way and slow gives way to others: where there is no room, the slowest
+goes. Who it is of matters only between clients with keys. Without keys all are of this machine, and
+an address would tell them apart no better. How long a client may read is for ``connections``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from http import HTTPStatus
 
@@ -47,7 +49,7 @@ class SlowError(RefusedError):
 
 
 class Place:
-    """What one request takes of the room there is: first on its way, then among those answered."""
+    """What one request takes of the room there is: on its way, or among those being answered."""
 
     def __init__(self, bounded: Bounded, client: str | None, *, whole: bool) -> None:
         self.bounded, self.client, self.whole = bounded, client, whole
@@ -74,12 +76,32 @@ class Place:
             self.whole = True
             bounded.take(self)
 
+    def goes_out(self) -> None:
+        """Count the request as answered, and on its way again: its client may be slow to read."""
+        self.bounded.leave(self)
+        self.bounded.let_go(self)
+        self.whole, self.since = False, anyio.current_time()
+        self.bounded.add(self)
+
+    def takes_out(self, message: Message) -> None:
+        """Count a message of the answer; without room for it, the request gives way."""
+        try:
+            self.bounded.hold(self, len(message.get("body", b"")))
+        except OverloadedError:
+            self.give_way()
+
+    def stop_the_clock(self) -> float:
+        """Give the request all the time there is, and return the seconds that it had left."""
+        left = self.time_left.deadline - anyio.current_time()
+        self.time_left.deadline = math.inf
+        return left
+
     def pace(self) -> float:
         """Return bytes a second; a request that has just begun is not slow."""
         return self.bytes / (self.age() + 1e-3)
 
     def age(self) -> float:
-        """Return seconds since it came."""
+        """Return seconds since it began to come, or to go."""
         return anyio.current_time() - self.since
 
     def give_way(self) -> None:
@@ -96,10 +118,10 @@ class Bounded:
     Parameters
     ----------
     max_concurrent : int
-        Requests at a time that have come whole. As many of one client may be on their way; one
+        Requests that are being answered at a time. As many of one client may be on their way; one
         more takes the place of the slowest, if that has been on its way for a second.
     seconds : float
-        That a request may take.
+        That a request may take, without those in which its client is waited for to read.
     body_seconds : float
         That its body may take to come, of these.
     exempt : set of str
@@ -120,8 +142,8 @@ class Bounded:
         self.seconds, self.body_seconds = seconds, min(body_seconds, seconds)
         self.exempt = frozenset(exempt)
         self.pending = 0
-        self.arriving: dict[str | None, set[Place]] = {}
-        """Requests on their way, by client."""
+        self.moving: dict[str | None, set[Place]] = {}
+        """Requests on their way, in or out, by client."""
         self.bytes = 0
         """Of all requests that there are."""
 
@@ -156,8 +178,15 @@ class Bounded:
 
         async def sent(message: Message) -> None:
             nonlocal started
-            started = True
+            if not started:
+                started = True
+                place.goes_out()
+            place.takes_out(message)
+            if place.gave_way:
+                await anyio.sleep(0)  # where it ends
+            seconds = place.stop_the_clock()  # this waits for the client
             await send(message)
+            place.time_left.deadline = anyio.current_time() + seconds
 
         with place.time_left:
             await self.app(scope, received, sent)
@@ -185,16 +214,21 @@ class Bounded:
                 raise OverloadedError(f"is answering {self.pending} requests, the most it takes")
             self.pending += 1
         else:
-            places = self.arriving.setdefault(place.client, set())
+            places = self.moving.get(place.client, ())
             if (count := len(places)) >= self.max_concurrent:
                 slowest = min(places, key=Place.pace)
                 if slowest.age() < SLOW_SECONDS:
                     raise OverloadedError(
-                        f"is receiving of this client {count} requests, the most it takes"
+                        f"has {count} requests of this client on their way, the most it takes"
                     )
                 slowest.give_way()
-            # Whose last request gave way has none any more, nor a set of them.
-            self.arriving.setdefault(place.client, places).add(place)
+            self.add(place)
+            return
+        place.taken = True
+
+    def add(self, place: Place) -> None:
+        """Count a request among those on their way, however many there are."""
+        self.moving.setdefault(place.client, set()).add(place)
         place.taken = True
 
     def leave(self, place: Place) -> None:
@@ -205,10 +239,10 @@ class Bounded:
         if place.whole:
             self.pending -= 1
         else:
-            places = self.arriving[place.client]
+            places = self.moving[place.client]
             places.remove(place)
             if not places:
-                del self.arriving[place.client]
+                del self.moving[place.client]
 
     def hold(self, place: Place, count: int) -> None:
         """Count bytes of a request, for which the slowest of whoever brings the most give way.
@@ -222,7 +256,7 @@ class Bounded:
         self.bytes += count
         while self.bytes > ROOM_BYTES and self.bytes > place.bytes:
             heaviest = max(
-                self.arriving.values(), key=lambda each: sum(one.bytes for one in each), default=()
+                self.moving.values(), key=lambda each: sum(one.bytes for one in each), default=()
             )
             slowest = min(heaviest, key=Place.pace, default=place)
             if slowest is place:

@@ -43,6 +43,7 @@ from dynaserve.serving.requests import (
 from dynaserve.serving.scoring import Scorer
 from dynaserve.serving.settings import ServeSettings
 from dynaserve.serving.supervised import SupervisedService
+from dynaserve.serving.telemetry.counts import uncounted
 from dynaserve.serving.visit import visit_of
 from dynaserve.serving.written import PART_NUMBERS, written_in_parts
 
@@ -100,7 +101,9 @@ class ClassifierService(SupervisedService):
             max_columns=self.settings.max_columns,
         )
         # A defense made for other classes shows here, in plain words, not in a request.
-        watched = Watched(Scorer(self.model, self.defense), rehearse(self.model, self.defense))
+        with uncounted():
+            row = rehearse(self.model, self.defense)
+        watched = Watched(Scorer(self.model, self.defense), row)
         self.batches = Batches(watched, self.settings.max_rows)
         self.readiness = Readiness(watched, self.batches)
 

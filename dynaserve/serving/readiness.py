@@ -14,10 +14,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dynaserve import _core
 from dynaserve.serving.batching import Batches, Ran
 from dynaserve.serving.scoring import Scorer
-from dynaserve.serving.telemetry.counts import LUMP
+from dynaserve.serving.telemetry.counts import uncounted
 
 FRESH_SECONDS = 1.0
 """How long a call that went well is answer enough."""
@@ -53,11 +52,8 @@ class Watched:
 
     def uncounted(self, row: NDArray[Any]) -> Ran:
         """Return what the scorer gives, past its counts."""
-        before = _core.labels_kept()  # which the core counts by itself
-        try:
+        with uncounted():
             return Ran(self.scorer.score(row))
-        finally:
-            LUMP.leave_out(_core.labels_kept() - before)
 
     def within(self, seconds: float) -> bool:
         """Whether a call went well that lately."""

@@ -203,7 +203,7 @@ class Crowd:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        assert not self.app.arriving
+        assert not self.app.moving
         assert (self.app.pending, self.app.bytes) == (0, 0)
         return found
 
@@ -224,7 +224,7 @@ def test_the_slow_requests_of_one_client_take_no_place_from_others() -> None:
 
     more, other = asyncio.run(send())
     assert more[0] == 503
-    assert "is receiving of this client 2 requests, the most it takes" in more[1]["error"]
+    assert "has 2 requests of this client on their way, the most it takes" in more[1]["error"]
     assert other == (200, "done")
 
 
@@ -350,3 +350,59 @@ def test_what_is_no_request_has_no_limits() -> None:
     client = Client({"type": "lifespan"})
     asyncio.run(bounded(client.scope, client.receive, client.send))
     assert seen == ["lifespan"]
+
+
+class Unread(Client):
+    """A client that does not read its answer."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("client", [None, "slow"])
+def test_clients_that_do_not_read_keep_nobody_else_from_an_answer(
+    clock: Clock, client: str | None
+) -> None:
+    async def send() -> Any:
+        app = limited(read_then_answer, max_concurrent=2, seconds=0.05)
+        unread = [Unread(POST | {KEY: Visit("1", client=client)}, WHOLE) for _ in range(2)]
+        tasks = [asyncio.create_task(each.ask(app)) for each in unread]
+        await asyncio.sleep(0.1)  # longer than a request may take
+        assert not any(task.done() for task in tasks)
+        assert app.pending == 0
+        other = await ask_as(app, "other")
+        early = await ask_as(app, client)
+        clock.passed += 1.1
+        late = await ask_as(app, client)
+        await asyncio.sleep(0.05)
+        gone = [task.done() for task in tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert (app.pending, app.bytes, app.moving) == (0, 0, {})
+        return other, early[0], late, sum(gone)
+
+    assert asyncio.run(send()) == ((200, "done"), 503, (200, "done"), 1)
+
+
+def test_an_answer_without_room_for_it_is_cut_off_and_costs_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "ROOM_BYTES", 1000)
+    monkeypatch.setattr(module, "HEAD_BYTES", 10)
+
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(2000)})
+
+    async def send() -> Any:
+        app = limited(large)
+        alone = Client(GET)
+        await app(alone.scope, alone.receive, alone.send)
+        app.bytes = 900  # of others, none of them on its way
+        beside = Client(GET)
+        await app(beside.scope, beside.receive, beside.send)
+        return len(alone.sent), len(beside.sent), app.bytes, app.pending
+
+    assert asyncio.run(send()) == (2, 1, 900, 0)

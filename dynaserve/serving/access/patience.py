@@ -14,8 +14,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-TAKE_SECONDS = 2.0
-"""How long a request may wait in all."""
+TURN_SECONDS = 1.0
+"""How long a request may wait for its turn."""
+ASK_SECONDS = 2.0
+"""How long the store may take for one."""
+AT_ONCE = 16
+"""Requests that ask at a time."""
 REST_SECONDS = 1.0
 """After a failure the store is left alone for that long: no request waits for what is broken."""
 MOST_WAITING = 1024
@@ -23,7 +27,7 @@ MOST_WAITING = 1024
 
 
 class ImpatientError(Exception):
-    """The store was not asked: it has just failed, or too many wait for it."""
+    """The store was not asked: it has just failed, or too many wait for it, or one for too long."""
 
 
 class Patience:
@@ -35,6 +39,7 @@ class Patience:
 
     def __init__(self) -> None:
         self.waiting = 0
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._most = MOST_WAITING
         self._rests_until = -math.inf
 
@@ -48,20 +53,40 @@ class Patience:
         Exception
             What it raises, or TimeoutError. It may have counted all the same.
         """
-        if self.waiting >= self._most or time.monotonic() < self._rests_until:
+        if self.waiting >= self._most or self._rests():
             raise ImpatientError
         self.waiting += 1
         try:
-            found = await in_seconds(TAKE_SECONDS, ask)
+            await self._turn()
+            try:
+                return await self._asked(ask)
+            finally:
+                self._turns.release()
+        finally:
+            self.waiting -= 1
+
+    def _rests(self) -> bool:
+        return time.monotonic() < self._rests_until
+
+    async def _turn(self) -> None:
+        """Wait for a turn; that there are many before it says nothing against the store."""
+        try:
+            await in_seconds(TURN_SECONDS, self._turns.acquire)
+        except asyncio.TimeoutError:  # TimeoutError itself from Python 3.11 on
+            raise ImpatientError from None
+        if self._rests():  # it has failed meanwhile
+            self._turns.release()
+            raise ImpatientError
+
+    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
+        try:
+            found = await in_seconds(ASK_SECONDS, ask)
         except Exception:
             self._rests_until = time.monotonic() + REST_SECONDS
             self._most = 1
             raise
-        else:
-            self._most = MOST_WAITING
-            return found
-        finally:
-            self.waiting -= 1
+        self._most = MOST_WAITING
+        return found
 
 
 # A connection goes back to its pool after a cancellation, for which it may have to wait: with

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ NO_SETTINGS = (
     *("keyless_pid", "supervisor_pid", "tried_pid"),
 )
 """What other variables of ours are called."""
+_OF_KUBERNETES = re.compile(r"\w+_(SERVICE_(HOST|PORT\w*)|PORT(_\d+_[A-Z]+(_\w+)?)?)").fullmatch
 TABLES = ("classifier", "anonymizer", "summaries", "server", "access", "limits", "telemetry")
 """Of the file, which may hold the settings of several services."""
 
@@ -142,12 +144,18 @@ def _mistyped(environment: Mapping[str, str]) -> Iterator[str]:
     """Yield problems with variables that look like one of ours and are none.
 
     Not with any other: Kubernetes makes ``DYNASERVE_SERVICE_HOST`` and more of a service's name.
+    Upper case matters to some systems, and so to us.
     """
-    settings = {name for table in TABLES for name in _anywhere(table)}
-    known = {variable(name) for name in (*settings, *NO_SETTINGS, CONFIG)}
+    names = {CONFIG, *(name for table in TABLES for name in _anywhere(table))}
+    settings, others = ({variable(name) for name in kind} for kind in (names, NO_SETTINGS))
     for name in environment:
-        if name.startswith(PREFIX) and name not in known and (near := _close(name, known, 0.9)):
-            yield f"{name}: there is no such setting{near}"
+        written = name.upper()
+        if name in settings | others or not written.startswith(PREFIX) or _OF_KUBERNETES(written):
+            continue
+        near = difflib.get_close_matches(written, settings, 1, 0.8)
+        near += difflib.get_close_matches(written, others, 1, 0.9)
+        if near:
+            yield f"{name}: there is no such setting; do you mean {' or '.join(near)}?"
 
 
 def _from_file(kind: type[Settings], path: Path, problems: list[str]) -> dict[str, Found]:
@@ -208,8 +216,8 @@ def _shown(name: str) -> str:
     return name if name.isidentifier() and len(name) <= 40 else "..."
 
 
-def _close(name: str, known: set[str], cutoff: float = 0.6) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
+def _close(name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
     return f"; do you mean {near[0]}?" if near else ""
 
 

@@ -48,9 +48,10 @@ max_rows = 256
 logs = "json"
 ```
 
-`dynaserve serve --check --config serve.toml` says what would be served, or all that is wrong at
-once, and exits. A service that `bentoml serve` starts, as in a container, reads the variables and
-the file. It lists what is wrong in its log, and does not start.
+`dynaserve serve --check --config serve.toml` says what would be served, or what is wrong, and
+exits: all settings at once, and once these are right the model, keys and telemetry at once. A
+service that `bentoml serve` starts, as in a container, reads the variables and the file. It lists
+what is wrong in its log, and does not start.
 
 Secrets are no settings: the noise key is in `DYNASERVE_NOISE_KEY` or in the state directory
 (`DYNASERVE_STATE_DIR`); the file of API keys holds digests of them. A `state` with a password

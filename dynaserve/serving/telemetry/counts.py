@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -176,6 +178,16 @@ class Lump:
 
 
 LUMP = Lump()
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Have the core's count of labels left out of what is told: for rows of no client."""
+    before = _core.labels_kept()
+    try:
+        yield
+    finally:
+        LUMP.leave_out(_core.labels_kept() - before)
 
 
 def count_call(rows: int, repeated: int = 0) -> None:

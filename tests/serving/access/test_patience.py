@@ -64,7 +64,7 @@ def test_so_many_wait_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_waits_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TAKE_SECONDS", 0.02)
+    monkeypatch.setattr(module, "ASK_SECONDS", 0.02)
 
     async def run() -> None:
         patience, store = Patience(), Store()
@@ -74,6 +74,45 @@ def test_nobody_waits_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
         assert patience.waiting == 0
         with pytest.raises(ImpatientError):
             await patience(now)
+
+    asyncio.run(run())
+
+
+def test_many_at_once_are_no_failure_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "TURN_SECONDS", 0.05)
+
+    async def run() -> None:
+        patience, store = Patience(), Store()
+        asking = await many(patience, store, 6)
+        assert store.asked == 2
+        for task in asking[2:]:  # whose turn does not come in time
+            with pytest.raises(ImpatientError):
+                await task
+        store.answer.set_result(7)
+        assert [await task for task in asking[:2]] == [7, 7]
+        assert [await task for task in await many(patience, store, 6)] == [7] * 6
+        assert patience.waiting == 0
+
+    asyncio.run(run())
+
+
+def test_who_waits_for_a_turn_when_the_store_fails_does_not_ask(ticks: Clock) -> None:
+    async def run() -> None:
+        patience = Patience()
+        release = asyncio.Event()
+        asked = []
+
+        async def fails() -> int:
+            asked.append(1)
+            await release.wait()
+            raise OSError("away")
+
+        asking = await many(patience, fails, module.AT_ONCE + 3)
+        release.set()
+        found = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in found] == [OSError] * module.AT_ONCE + [ImpatientError] * 3
+        assert len(asked) == module.AT_ONCE
 
     asyncio.run(run())
 

@@ -143,8 +143,13 @@ def test_toml_that_is_nested_too_deep_is_no_toml(config: Path) -> None:
         ("DYNASERVE_MAX_ROW", "DYNASERVE_MAX_ROWS"),
         ("DYNASERVE_REQUEST_PER_SECOND", "DYNASERVE_REQUESTS_PER_SECOND"),
         ("DYNASERVE_KEY", "DYNASERVE_KEYS"),
-        ("DYNASERVE_STATEDIR", "DYNASERVE_STATE_DIR"),
+        ("DYNASERVE_STATEDIR", "DYNASERVE_STATE or DYNASERVE_STATE_DIR"),
         ("DYNASERVE_K_MINS", "DYNASERVE_K_MIN"),  # of another service
+        ("DYNASERVE_Max_Rows", "DYNASERVE_MAX_ROWS"),
+        ("dynaserve_keys", "DYNASERVE_KEYS"),
+        ("DYNASERVE_KEYS_FILE", "DYNASERVE_KEYS"),
+        ("DYNASERVE_KEYFILE", "DYNASERVE_KEYS"),
+        ("DYNASERVE_API_KEYS", "DYNASERVE_KEYS or DYNASERVE_API_KEY"),
     ],
 )
 def test_a_mistyped_variable_is_no_missing_limit(name: str, meant: str) -> None:
@@ -153,7 +158,10 @@ def test_a_mistyped_variable_is_no_missing_limit(name: str, meant: str) -> None:
 
 
 def test_variables_of_others_are_let_be() -> None:
-    kubernetes = ("SERVICE_HOST", "SERVICE_PORT", "PORT_3000_TCP", "PORT_3000_TCP_ADDR")
+    kubernetes = (
+        *("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT_3000_TCP"),
+        *("PORT_3000_TCP_ADDR", "STATE_PORT", "KEYS_SERVICE_HOST", "KEYS_PORT_80_TCP_PROTO"),
+    )
     ours = ("NOISE_KEY", "STATE_DIR", "ISA", "API_KEY", "DEBUG", "SUPERVISOR_PID", "METRICS_DIR")
     environment = {f"DYNASERVE_{name}": "x" for name in kubernetes + ours}
     assert ServeSettings.load({}, environment) == ServeSettings()
