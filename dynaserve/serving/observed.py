@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 from time import perf_counter
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dynaserve.serving.failures import withheld
-from dynaserve.serving.refusals import CLIENT_CLOSED_REQUEST, failure
+from dynaserve.serving.refusals import CLIENT_CLOSED_REQUEST, GONE, failure
 from dynaserve.serving.telemetry import Observer, request_id
 from dynaserve.serving.visit import KEY, Visit
 
@@ -58,10 +59,17 @@ class Observed:
             if message["type"] == "http.response.start":
                 visit.status = message["status"]
                 message["headers"] = complete(message.get("headers", []), visit.id)
-            await send(message)
+            try:
+                await send(message)
+            except RuntimeError as error:
+                if "closed" not in str(error):  # as uvloop says of a connection that was cut off
+                    raise
+                raise ClientDisconnect from None
 
         try:
             await self.app(scope, receive, sent)
+        except ClientDisconnect:
+            visit.refused = GONE
         except Exception as error:
             logger.error("%s", withheld("a request", error))
             if not visit.status:

@@ -96,6 +96,29 @@ def test_a_request_that_nobody_waits_for_any_more_has_the_status_of_that() -> No
     assert noted.ended[0][0].status == 499
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RuntimeError("unable to perform operation on <TCPTransport>; the handler is closed"), 0),
+        (RuntimeError(SECRET), 1),
+    ],
+)
+def test_a_connection_that_was_cut_off_is_no_failure(
+    error: Exception, told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            raise error
+
+    noted = Noted()
+    scope = {"type": "http", "method": "GET", "headers": []}
+    asyncio.run(Observed(answer, observer=noted)(scope, send, send))  # type: ignore[arg-type]
+    ((visit, _),) = noted.ended
+    assert visit.refused == (None if told else "gone")
+    assert len(caplog.records) == told
+    assert SECRET not in caplog.text
+
+
 def test_headers_are_added_once_and_those_of_the_software_are_left_out() -> None:
     headers = complete([(b"Server", b"BentoML"), (b"cache-control", b"max-age=5")], "abc")
     names = [name for name, _ in headers]
