@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dynaserve.atomic import replace_file
 from dynaserve.bulk.canary_jobs import Clusters, Vectors, terms_of
 from dynaserve.bulk.canary_rows import read_conversations, require_columns
 from dynaserve.bulk.cluster import Place
-from dynaserve.bulk.output import LEDGER
+from dynaserve.bulk.output import LEDGER, LOCK, locked
 from dynaserve.bulk.reading import close, read_tables
 from dynaserve.bulk.run import Watch, require_apart, run
 from dynaserve.bulk.shards import Shard, Stamp, cut, find_shards, require_unchanged, stamps
@@ -30,7 +33,9 @@ from dynaserve.canarybench.large_sample import Sample
 from dynaserve.canarybench.manifest import CanaryManifest
 from dynaserve.canarybench.terms import HASHED
 
-_WORK = "_work"
+_WORK, _MARK = "_work", "_audit"
+_MARKED = b"dynaserve bulk canary-audit\n"
+"""What a file in the directory of work says if an audit has made it, and nobody else."""
 _PIECE = 1 << 24
 _COLUMNS = ("cluster", "user", "similarity", "value", "quotable")
 
@@ -62,22 +67,47 @@ class Corpus:
         self._begun = stamps(self.shards)
         require_columns(self.shards)
 
-    def claim(self) -> None:
-        """Make the directory to work in, where there is nothing but what an earlier audit left.
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep the output for one audit, where there is nothing but what an earlier one left.
 
         Raises
         ------
         ValueError
-            The output holds something else, or its work is open to others.
+            The output holds something else, its work is open to others, or another audit is at it.
         """
-        there = sorted(self.output.iterdir()) if self.output.exists() else []
-        if there and not self._work.is_dir():
+        if os.path.lexists(self._work):
+            _require_private(self._work)
+        if not self._is_marked() and (others := self._others()):
             raise ValueError(
                 f"{self.output}: is not empty, and no earlier audit has worked there: holds "
-                f"{there[0].name}; name another directory"
+                f"{others[0]}; name another directory"
             )
         self._work.mkdir(mode=0o700, parents=True, exist_ok=True)
         _require_private(self._work)
+        with locked(self.output, _WORK):
+            if not self._is_marked():
+                replace_file(self._work / _MARK, _MARKED, mode=0o600)
+            yield
+
+    def _is_marked(self) -> bool:
+        mark = self._work / _MARK
+        return mark.is_file() and mark.read_bytes() == _MARKED
+
+    def _others(self) -> list[str]:
+        """Return the names of what not even an audit that was killed before its mark has made."""
+        if not self.output.exists():
+            return []
+        if not self._work.exists():
+            return sorted(each.name for each in self.output.iterdir())
+        begun = re.compile(rf"{re.escape(LOCK)}|\.{_MARK}\.[0-9a-f]{{16}}")
+        others = [each.name for each in self.output.iterdir() if each.name != _WORK]
+        others += [
+            f"{_WORK}/{each.name}"
+            for each in self._work.iterdir()
+            if not begun.fullmatch(each.name)
+        ]
+        return sorted(others)
 
     def count(self, where: Place, watch: Watch) -> int:
         """Have the terms of all conversations counted, and return how many there are.

@@ -6,10 +6,12 @@ It starts, finds and leaves clusters, and knows nothing of the work.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from dynaserve.bulk.errors import StoppedError
 from dynaserve.extras import needing
@@ -18,6 +20,9 @@ _PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
 _LOOPBACK = "127.0.0.1"
 _ENCRYPTED = {"tls", "wss"}
+_PROTOCOLS = {"tcp", "ws", *_ENCRYPTED}
+_ADDRESS = "address of a scheduler, such as tcp://10.0.0.5:8786"
+_BLANK = re.compile(r"[\s\0]")
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,31 @@ class Place:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
+        if self.scheduler is not None:
+            _require_address(self.scheduler)
         if self.workers is not None and self.scheduler is not None:
             raise ValueError("--workers starts workers here, --scheduler uses those of a cluster")
+
+
+def _require_address(address: str) -> None:
+    """Refuse what Dask would try in vain for long, or with an error of another kind.
+
+    Raises
+    ------
+    ValueError
+        Which does not repeat what may hold a password.
+    """
+    if "@" in address:
+        raise ValueError(
+            "--scheduler has a user or password in it, which Dask has no use for; give the "
+            f"{_ADDRESS}"
+        )
+    with suppress(ValueError):  # as of a port that is none
+        told = urlsplit(address if "://" in address else f"tcp://{address}")
+        bare = not (told.path or told.query or told.fragment or _BLANK.search(address))
+        if told.scheme in _PROTOCOLS and told.hostname and told.port and bare:
+            return
+    raise ValueError(f"--scheduler {address!r} is no {_ADDRESS}")
 
 
 def require_dask() -> Any:

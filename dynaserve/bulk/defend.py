@@ -49,12 +49,15 @@ class Defending:
         `key_check` of the noise key, None if there is none.
     types
         What the columns hold, by name; noise depends on what a query is as well as on its value.
+    width
+        How many classes a row has, for another number is another model's; None for any.
     """
 
     document: str
     columns: Columns
     key: str | None = None
     types: tuple[tuple[str, str], ...] = ()
+    width: int | None = None
 
     command = "defend"
     suffix = "parquet"
@@ -82,6 +85,7 @@ class Defending:
             **json.loads(self.document),
             "columns": asdict(self.columns),
             "types": dict(self.types),
+            "classes": self.width,
             "key": self.key,
         }
 
@@ -108,7 +112,7 @@ class Defending:
     def start(self) -> Work:
         """See `Job`."""
         require_arrow().set_cpu_count(1)  # a worker is one of many
-        return partial(_defended, self.defense(), self.columns)
+        return partial(_defended, self.defense(), self.columns, self.width)
 
     def for_input(self, shards: Sequence[Shard]) -> Defending:
         """Return the job for files, having found out whether they and the defense fit together.
@@ -120,22 +124,24 @@ class Defending:
         """
         defense = self.defense()
         types = common_types(shards, self.columns)
-        width = next(filter(None, (first_width(shard, self.columns) for shard in shards)), 0)
-        if width:
-            # Not the row itself, which may be one of those that are rejected.
+        width = next(filter(None, (first_width(shard, self.columns) for shard in shards)), None)
+        if width is not None:
+            # Not the row itself, which the defense may refuse for something else.
             query = None if self.columns.query is None else [b""]
             defense(np.zeros((1, width), np.float32), queries=query)
-        return replace(self, types=tuple(types.items()))
+        return replace(self, types=tuple(types.items()), width=width)
 
 
-def _defended(defense: Defense, columns: Columns, unit: Unit, first: int) -> Done:
+def _defended(
+    defense: Defense, columns: Columns, width: int | None, unit: Unit, first: int
+) -> Done:
     """Defend a unit; see `Work`."""
     arrow = require_arrow()
     tables, row = [], 0
     rejects: list[Reject] = []
     for batch in read_tables(unit, columns.names):
         ids = batch.column(columns.id)
-        released = release(defense, batch, columns)
+        released = release(defense, batch, columns, width)
         kept = ids.take(arrow.array(released.rows))
         tables.append(
             arrow.table([kept, released.labels, released.probabilities], _schema(ids.type))

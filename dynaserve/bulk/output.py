@@ -28,7 +28,7 @@ REJECTS = "_rejects.jsonl"
 """Readers of directories of data leave out names with an underscore before them."""
 _FORMAT = "dynaserve-bulk"
 _ELSEWHERE = "name another directory"
-_LOCK, _PIECES = ".lock", ".rejects"
+LOCK, _PIECES = ".lock", ".rejects"
 _PART = "part-"
 _STAGED = re.compile(r"\.(part-\d{9}\.\w+|_ledger\.json|_rejects\.jsonl)\.[0-9a-f]{16}")
 """What `replace_file` calls our own files while they are written."""
@@ -231,7 +231,7 @@ class Output:
                     left.unlink(missing_ok=True)
 
     def _others(self) -> Iterator[Path]:
-        ours = {_LOCK, _PIECES}
+        ours = {LOCK, _PIECES}
         return (
             each
             for each in self.path.iterdir()
@@ -271,11 +271,29 @@ def opened(path: Path, suffix: str) -> Iterator[Output]:
     path.mkdir(parents=True, exist_ok=True)
     output = Output(path, suffix)
     output.ledger()
-    with (path / _LOCK).open("ab") as lock:
+    with locked(path):
+        if output.ledger() is not None:
+            output.clear()
+        yield output
+
+
+@contextmanager
+def locked(path: Path, within: str = "") -> Iterator[None]:
+    """Keep other runs out of a directory.
+
+    Parameters
+    ----------
+    within
+        A directory in it that has the lock.
+
+    Raises
+    ------
+    ValueError
+        Another run writes to it.
+    """
+    with (path / within / LOCK).open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(f"{path}: another run writes to it") from None
-        if output.ledger() is not None:
-            output.clear()
-        yield output
+        yield

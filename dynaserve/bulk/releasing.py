@@ -5,6 +5,7 @@ The one place that knows in which shapes logits and queries come. Nothing of a r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,10 @@ from dynaserve.bulk.shards import Shard, open_parquet, reading_parquet, require_
 from dynaserve.defenses import Defense
 
 Rows = NDArray[np.int64]
+_FEWEST = 2
+"""Classes of a row that something can be said of."""
+_LOOKED_AT = 64
+"""Rows at a time, of which the first is nearly always one that can be used."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,25 @@ def column_types(shard: Shard, columns: Columns) -> dict[str, str]:
     return found
 
 
-def first_width(shard: Shard, columns: Columns) -> int:
-    """Return how many classes the first row of a file has; 0 if there is none."""
+def first_width(shard: Shard, columns: Columns) -> int | None:
+    """Return how many classes rows of a file have, by its schema or the first row that can be used.
+
+    That is one of two or more finite numbers; None if there is none.
+    """
     file = open_parquet(shard)
+    kind = file.schema_arrow.field(columns.logits).type
+    if require_arrow().types.is_fixed_size_list(kind) and file.metadata.num_rows:
+        return int(kind.list_size) if kind.list_size >= _FEWEST else None
     with reading_parquet(shard):
-        batch = next(file.iter_batches(1, columns=[columns.logits]), None)
-    return 0 if batch is None else int(_widths(batch.column(0))[0])
+        for batch in file.iter_batches(_LOOKED_AT, columns=[columns.logits], use_threads=False):
+            for row in batch.column(0).to_pylist():
+                if row is not None and len(row) >= _FEWEST and all(map(_is_finite, row)):
+                    return len(row)
+    return None
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
 
 
 def _can_be_id(kind: Any) -> bool:
@@ -146,11 +164,16 @@ def _is_bytes(kind: Any) -> bool:
     return bool(text or bare or types.is_fixed_size_binary(kind))
 
 
-def release(defense: Defense, batch: Any, columns: Columns) -> Released:
+def release(defense: Defense, batch: Any, columns: Columns, width: int | None = None) -> Released:
     """Return what a defense makes of the rows of a batch.
 
     Rows without an id, logits or a query are refused, and those whose logits the defense refuses.
     Text of a query is hashed as the bytes that it is, whether they are UTF-8 or not.
+
+    Parameters
+    ----------
+    width
+        How many logits a row has to have; None for any number.
     """
     refused = {
         row: f'its "{columns.id}" {own.value}'
@@ -160,6 +183,10 @@ def release(defense: Defense, batch: Any, columns: Columns) -> Released:
     for name in columns.names:
         for row in _incomplete(batch.column(name)):
             refused.setdefault(int(row), f'has no "{name}", or not all of it')
+    if width is not None:
+        widths = _widths(batch.column(columns.logits))
+        for at in map(int, np.flatnonzero(widths != width)):
+            refused.setdefault(at, f"has {widths[at]} logits, others have {width}")
     whole = np.setdiff1d(np.arange(batch.num_rows), list(refused)).astype(np.int64)
     parts: list[tuple[Rows, NDArray[np.float32]]] = []
     for rows in _of_one_shape(batch, columns, whole):

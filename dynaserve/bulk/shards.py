@@ -8,6 +8,7 @@ and rows, and nothing of what a row says; reading is for `reading`.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -121,9 +122,10 @@ def find_shards(source: Path) -> tuple[Shard, ...]:
     Raises
     ------
     ValueError
-        There is none, or they are of two formats, or one is compressed as a whole.
-    FileNotFoundError
-        The source does not exist.
+        There is none, or they are of two formats, or one is compressed as a whole; or what has
+        such a name is no file, or a directory is a link: rows would be missing without a word.
+    OSError
+        The source does not exist, or something in it cannot be looked at.
     """
     source = source.absolute()
     if not source.exists():
@@ -144,15 +146,37 @@ def find_shards(source: Path) -> tuple[Shard, ...]:
 
 
 def _shard(path: Path, name: str) -> Shard:
-    info = path.stat()
+    try:
+        info = path.stat()
+    except OSError as error:
+        raise ValueError(f"{name}: cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(info.st_mode):
+        raise ValueError(f"{name}: is no file; remove it, or give it another name")
+    if not os.access(path, os.R_OK):
+        raise ValueError(f"{name}: this user may not read it")
     return Shard(path, name, _SUFFIXES[path.suffix.lower()], info.st_size, info.st_mtime_ns)
 
 
 def _files(directory: Path) -> Iterator[tuple[str, Path]]:
-    for path in directory.rglob("*"):
-        inside = path.relative_to(directory)
-        if path.is_file() and not any(part.startswith(("_", ".")) for part in inside.parts):
-            yield inside.as_posix(), path
+    for here, directories, files in os.walk(directory, onerror=_raise):
+        directories[:] = filter(_is_read, directories)
+        for path in (Path(here, name) for name in [*directories, *filter(_is_read, files)]):
+            name = path.relative_to(directory).as_posix()
+            if not path.is_dir():
+                yield name, path
+            elif path.is_symlink():
+                raise ValueError(
+                    f"{name}: is a link to a directory, which is not followed; remove it, or put "
+                    "the directory there"
+                )
+
+
+def _is_read(name: str) -> bool:
+    return not name.startswith(("_", "."))
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def stamp(shard: Shard) -> Stamp:
@@ -248,7 +272,9 @@ def open_parquet(shard: Shard) -> Any:
     """
     arrow = require_arrow()
     with reading_parquet(shard):
-        return arrow.parquet.ParquetFile(shard.path, pre_buffer=False, buffer_size=_PIECE)
+        file = arrow.parquet.ParquetFile(shard.path, pre_buffer=False, buffer_size=_PIECE)
+        _ = file.schema_arrow.names  # which is only made of the file's bytes when it is asked for
+        return file
 
 
 @contextmanager
@@ -264,7 +290,7 @@ def reading_parquet(shard: Shard) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except (OSError, require_arrow().ArrowException) as error:
+    except (OSError, UnicodeDecodeError, require_arrow().ArrowException) as error:
         if getattr(error, "errno", None) is not None:
             raise
         raise InputError(

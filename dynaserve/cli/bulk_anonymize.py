@@ -89,8 +89,32 @@ def anonymize(
         require_texts(shards, cut(shards, unit_bytes), fields)
         if settings.server is not None or (in_process and scheduler is None):
             prepare(settings)  # refuses a server, or downloads a model once for all workers
+        if settings.consistent is not None:
+            _require_room_for_key(Path(settings.consistent), source, output)
         job = Texts.by(settings, fields, shards[0].format, keep_texts=rejected_texts)
     run_job(job, source, output, place, unit_bytes=unit_bytes, as_json=as_json)
+
+
+def _require_room_for_key(keyfile: Path, source: Path, output: Path) -> None:
+    """Refuse an output before a key is made for it, and a key that would be passed on with it."""
+    from dynaserve.bulk.output import opened  # noqa: PLC0415 - light start
+    from dynaserve.bulk.run import require_apart  # noqa: PLC0415
+
+    one, other = keyfile.resolve(), output.resolve()
+    if one == other or other in one.parents:
+        raise ValueError(
+            f"--consistent {keyfile}: is inside of {output}, whose files are passed on; keep the "
+            "key elsewhere"
+        )
+    require_apart(source, output)
+    if keyfile.exists():
+        return
+    with opened(output, "") as files:
+        if files.ledger() is not None:
+            raise ValueError(
+                f"--consistent {keyfile}: is not there, and a new key is another one than what is "
+                f"in {output} was begun with, if with any; give that one, or name another directory"
+            )
 
 
 def _is_file(model: str | None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,27 +90,27 @@ def canary_audit(
         from dynaserve.bulk.cluster import Place  # noqa: PLC0415
         from dynaserve.canarybench import CanaryManifest  # noqa: PLC0415
         from dynaserve.canarybench.reports import render  # noqa: PLC0415
+        from dynaserve.cli.bulk_running import stopping  # noqa: PLC0415
 
         place = Place(workers, scheduler)
-        published = [output / name for name in (RELEASE, LEAKING, MEMBERS)]
-        for path in published:
+        for path in _published(output):
             require_no_input(path, [manifest, source])
         planted = CanaryManifest.load(manifest)
         corpus = Corpus(source, output, unit_bytes or _UNIT_BYTES)
-        corpus.claim()
-        for path in published:
-            path.unlink(missing_ok=True)  # a pass from before must not survive an error
-    release = _release(
-        corpus,
-        planted,
-        place,
-        summarizer=summarizer.value,
-        k_min=k_min if defense in {Defense.K_MIN, Defense.BOTH} else 1,
-        redacted=defense in {Defense.REDACTION, Defense.BOTH},
-        clusters=clusters,
-        seed=seed,
-    )
-    report, path = _audited(release, planted, output)
+    with ExitStack() as claim:
+        with user_input(), stopping(COMMAND, output):
+            claim.enter_context(corpus.claimed())
+        release = _release(
+            corpus,
+            planted,
+            place,
+            summarizer=summarizer.value,
+            k_min=k_min if defense in {Defense.K_MIN, Defense.BOTH} else 1,
+            redacted=defense in {Defense.REDACTION, Defense.BOTH},
+            clusters=clusters,
+            seed=seed,
+        )
+        report, path = _audited(release, planted, output)
     typer.echo(render(report, "json" if as_json else form.value, str(path)), nl=False)
     raise typer.Exit(ExitCode.FINE if report.passed else ExitCode.CHECK_FAILED)
 
@@ -137,13 +138,15 @@ def _release(
         from dynaserve.redaction import redact  # noqa: PLC0415
 
     _begin("vectors")
-    with user_input(), stopping(COMMAND), watching() as watch:
+    with user_input(), stopping(COMMAND, corpus.output), watching() as watch:
         rows = corpus.count(place, watch)
+        for path in _published(corpus.output):
+            path.unlink(missing_ok=True)  # a pass from before must not survive an error
     _begin("fit")
-    with user_input():
+    with user_input(), stopping(COMMAND, corpus.output):
         job = corpus.fit(rows, clusters, seed)
     _begin("clusters")
-    with user_input(), stopping(COMMAND), watching() as watch:
+    with user_input(), stopping(COMMAND, corpus.output), watching() as watch:
         assigned = corpus.assign(job, place, watch)
     _begin("texts")
     selection = select(assigned, k_min=k_min)
@@ -159,17 +162,22 @@ def _release(
     )
 
 
+def _published(output: Path) -> list[Path]:
+    return [output / name for name in (RELEASE, LEAKING, MEMBERS)]
+
+
 def _audited(release: Release, manifest: CanaryManifest, output: Path) -> tuple[Report, Path]:
     """Audit a release, and write it under the name that it then deserves."""
     from dynaserve.atomic import replace_file  # noqa: PLC0415 - light start
     from dynaserve.canarybench import audit_release  # noqa: PLC0415
+    from dynaserve.cli.bulk_running import stopping  # noqa: PLC0415
 
     _begin("audit")
     body = release.serialized()
     with nothing_checked():
         report = audit_release(manifest, body, clusters=release.members, form="json")
     path = output / (RELEASE if report.passed else LEAKING)
-    with user_input():
+    with user_input(), stopping(COMMAND, output):
         replace_file(output / MEMBERS, json.dumps(dict(release.members)).encode(), mode=0o600)
         replace_file(path, body, mode=0o666 if report.passed else 0o600)
     return report, path

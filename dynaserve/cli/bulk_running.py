@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +16,18 @@ from dynaserve.bulk.errors import StoppedError, UnforeseenError
 from dynaserve.bulk.job import Job
 from dynaserve.bulk.output import REJECTS
 from dynaserve.bulk.run import Summary, run
+from dynaserve.bulk.scheduling import GOES_ON
 from dynaserve.cli.bulk_progress import watching
 from dynaserve.cli.outcome import ExitCode, UsageError, user_input
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def run_job(
     job: Job, source: Path, output: Path, place: Place, *, unit_bytes: int, as_json: bool
 ) -> NoReturn:
     """Run a job to its end, and end the command by what came of it."""
-    with user_input(), stopping(job.command), watching() as watch:
+    with user_input(), stopping(job.command, output), watching() as watch:
         summary = run(job, source, output, place, unit_bytes=unit_bytes, watch=watch)
     totals = {
         "rows": summary.rows,
@@ -38,14 +42,22 @@ def run_job(
 
 
 @contextmanager
-def stopping(command: str) -> Iterator[None]:
-    """Turn what stops a run into a ``UsageError``, but for what nobody foresaw: a bug of ours."""
+def stopping(command: str, output: Path) -> Iterator[None]:
+    """Turn what stops a run into a ``UsageError``, but for what nobody foresaw: a bug of ours.
+
+    A disk that this process finds full stops it as well as one that a worker does.
+    """
     try:
         yield
     except UnforeseenError:
         raise
     except StoppedError as error:
         raise UsageError(f"{command}: {error}") from error
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        where = error.filename or output
+        raise UsageError(f"{command}: {where}: {error.strerror}; {GOES_ON}") from error
 
 
 def prose(summary: Summary, output: Path) -> str:

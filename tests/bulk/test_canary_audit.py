@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -16,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+from dynaserve import atomic, canarybench
 from dynaserve.bulk import canary as canary_module
 from dynaserve.bulk import canary_jobs
+from dynaserve.bulk.canary import Corpus
 from dynaserve.bulk.cluster import Place
 from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.run import run
-from dynaserve.canarybench import CanaryManifest, plant
+from dynaserve.canarybench import CanaryManifest, audit_release, plant
 from dynaserve.canarybench.conversations import Conversation, write_conversations
 from dynaserve.canarybench.corpus import generate
 from dynaserve.cli import app
@@ -245,6 +248,99 @@ def test_a_directory_of_somebody_else_is_refused_and_nothing_in_it_touched(
     assert left == [(name, "mine")]
 
 
+@pytest.mark.parametrize("work", ["", "notes.txt", "vectors"])
+def test_a_directory_of_work_that_no_audit_has_made_is_somebody_elses(
+    audit: Callable[..., Result], tmp_path: Path, work: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "_work").mkdir(mode=0o700)
+    mine = out / "_work" / work if work else out / "release.json"
+    mine.write_text("mine")
+    before = sorted(out.rglob("*"))
+    result = audit()
+    assert result.exit_code == 2
+    assert f"holds {mine.relative_to(out)}; name another directory" in result.stderr
+    assert sorted(out.rglob("*")) == before
+    assert mine.read_text() == "mine"
+
+
+def test_an_audit_that_was_killed_before_it_left_its_mark_keeps_nobody_out(
+    audit: Callable[..., Result],
+    planted: Planted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = tmp_path / "out" / "_work"
+    work.mkdir(mode=0o700, parents=True)
+    (work / ".lock").touch()
+    (work / "._audit.0123456789abcdef").write_bytes(b"half")
+    monkeypatch.chdir(tmp_path)
+    with Corpus(planted.path, Path("out"), 1 << 16).claimed():
+        pass
+    assert audit().exit_code == 0
+
+
+def test_one_audit_at_a_time_writes_from_its_begin_to_its_report(
+    audit: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert audit().exit_code == 0
+    release = (tmp_path / "out" / "release.json").read_bytes()
+    seen: list[Result] = []
+
+    def at_the_end(*arguments: Any, **options: Any) -> Any:
+        if not seen:
+            (tmp_path / "out" / "release.json").write_bytes(b"of the first")
+            seen.append(audit("--defense", "none"))
+            assert (tmp_path / "out" / "release.json").read_bytes() == b"of the first"
+        return audit_release(*arguments, **options)
+
+    monkeypatch.setattr(canarybench, "audit_release", at_the_end)
+    assert audit().exit_code == 0
+    (other,) = seen
+    assert other.exit_code == 2
+    assert other.stderr == f"error: {tmp_path / 'out'}: another run writes to it\n"
+    assert (tmp_path / "out" / "release.json").read_bytes() == release
+    assert not (tmp_path / "out" / "_leaking.json").exists()
+
+
+def test_a_release_stays_where_nobody_answers(
+    audit: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert audit().exit_code == 0
+    release = (tmp_path / "out" / "release.json").read_bytes()
+
+    def gone(*_: Any, **__: Any) -> None:
+        raise StoppedError("no Dask scheduler answers")
+
+    monkeypatch.setattr(canary_module, "run", gone)
+    assert audit().exit_code == 2
+    assert (tmp_path / "out" / "release.json").read_bytes() == release
+
+
+@pytest.mark.parametrize("step", ["mark", "fit", "release"])
+def test_a_full_disk_is_named_and_the_same_command_goes_on(
+    audit: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    place = {
+        "mark": (canary_module, "replace_file"),
+        "fit": (Corpus, "fit"),
+        "release": (atomic, "replace_file"),
+    }[step]
+    with monkeypatch.context() as patch:
+        patch.setattr(*place, full)
+        result = audit()
+    assert result.exit_code == 2
+    out = tmp_path / "out"
+    said = f"canary-audit: {out}: No space left on device; what is done is kept: the same command"
+    assert said in result.stderr.splitlines()[-1]
+    assert not (out / "release.json").exists()
+    assert audit().exit_code == 0
+
+
 @pytest.mark.parametrize("out", ["in", "in/deep/out"])
 def test_output_in_the_input_is_refused_before_anything_is_made(
     audit: Callable[..., Result], planted: Planted, out: str
@@ -260,11 +356,12 @@ def test_other_input_than_before_is_refused(
     audit: Callable[..., Result], planted: Planted, tmp_path: Path
 ) -> None:
     assert audit().exit_code == 0
+    release = (tmp_path / "out" / "release.json").read_bytes()
     (planted.path / "2.jsonl").unlink()
     result = audit()
     assert result.exit_code == 2
     assert "2.jsonl is gone" in result.stderr
-    assert not (tmp_path / "out" / "release.json").exists(), "a pass from before"
+    assert (tmp_path / "out" / "release.json").read_bytes() == release
 
 
 @pytest.mark.parametrize("kept", [slice(0, 900), slice(0, 0)])

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from dynaserve.bulk.cluster import Place
 from dynaserve.bulk.errors import StoppedError
+from dynaserve.bulk.output import Output, opened
 from dynaserve.bulk.shards import Format
 from dynaserve.cli import app, bulk_records, bulk_texts
 from dynaserve.cli.anonymize_records import Fields
@@ -192,6 +194,80 @@ def test_a_table_of_replacements_that_is_out_of_use_rejects_nothing(
     assert not list((tmp_path / "out").glob("_rejects*"))
     keyfile.with_name(f"{keyfile.name}.sqlite").unlink()
     assert bulk(source, tmp_path / "out", "--consistent", keyfile).exit_code == 0
+
+
+def everything(directory: Path) -> dict[str, bytes]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("inside", ["key", "deep/key", ""])
+@pytest.mark.parametrize("holds", ["", "thesis.txt"])
+def test_a_key_that_would_be_passed_on_with_the_output_is_refused_and_not_made(
+    tmp_path: Path, inside: str, holds: str
+) -> None:
+    source, out = write(tmp_path / "a.jsonl", comments(3)), tmp_path / "out"
+    if holds:
+        (out / "deep").mkdir(parents=True)
+        (out / holds).write_text("mine")
+    before = everything(tmp_path)
+    result = bulk(source, out, "--consistent", out / inside)
+    assert result.exit_code == 2
+    assert f"is inside of {out}, whose files are passed on" in result.stderr
+    assert everything(tmp_path) == before
+    assert out.exists() == bool(holds)
+
+
+@pytest.mark.parametrize(
+    "fault", ["somebody else's", "a file", "in a file", "in the input", "another run's", "in use"]
+)
+def test_no_key_is_made_for_an_output_that_cannot_be_used(tmp_path: Path, fault: str) -> None:
+    source, out = write(tmp_path / "in" / "a.jsonl", comments(3)), tmp_path / "out"
+    if fault == "somebody else's":
+        out.mkdir()
+        (out / "thesis.txt").write_text("mine")
+    elif fault == "a file":
+        out.write_text("mine")
+    elif fault == "in a file":
+        (tmp_path / "file").write_text("mine")
+        out = tmp_path / "file" / "out"
+    elif fault == "in the input":
+        source, out = source.parent, tmp_path / "in" / "out"
+    elif fault == "another run's":
+        assert bulk(source, out).exit_code == 0
+    (tmp_path / "keys").mkdir(mode=0o700)
+    with opened(out, "jsonl") if fault == "in use" else nullcontext():
+        before = everything(tmp_path)
+        result = bulk(source, out, "--consistent", tmp_path / "keys" / "key")
+    assert result.exit_code == 2
+    said = {
+        "in a file": "Not a directory",
+        "in use": "another run writes to it",
+        "somebody else's": "is not empty: holds thesis.txt",
+        "a file": "is a file; name a directory to write to",
+        "in the input": "is inside of the input",
+        "another run's": "is not there, and a new key is another one than what is in",
+    }
+    assert said[fault] in result.stderr
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("step", ["begin", "gather_rejects"])
+def test_a_disk_that_the_command_itself_finds_full_is_named_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    source, out = write(tmp_path / "a.jsonl", comments(3)), tmp_path / "out"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Output, step, full)
+        result = bulk(source, out)
+    assert result.exit_code == 2
+    said = f"error: anonymize: {out}: No space left on device; what is done is kept: the same"
+    assert said in result.stderr
+    assert bulk(source, out).exit_code == 0
 
 
 def test_a_line_without_an_end_is_a_reject_of_its_own(

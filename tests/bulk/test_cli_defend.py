@@ -105,6 +105,33 @@ def test_bad_rows_are_rejected_and_the_exit_code_says_so(tmp_path: Path, logits:
     assert (reject["id"], reject["place"]) == ("row-17", "logits.parquet, row 18")
 
 
+@pytest.mark.parametrize("unit_bytes", [1024, 1 << 24])
+def test_odd_rows_are_rejects_wherever_they_stand(tmp_path: Path, unit_bytes: int) -> None:
+    good = np.random.default_rng(0).normal(size=(600, 5))
+    odd = {0: [1.0], 1: [float("nan"), 1.0], 300: [1.0, 2.0], 599: [0.0] * 6}
+    (tmp_path / "in").mkdir()
+    for number, rows in enumerate((range(400), range(400, 600))):
+        logits = pa.array([odd.get(row, list(good[row])) for row in rows])
+        columns = {"id": list(rows), "logits": logits, "query": list(rows)}
+        pq.write_table(pa.table(columns), tmp_path / "in" / f"{number}.parquet", row_group_size=50)
+    result = bulk(tmp_path / "in", tmp_path / "out", "--unit-bytes", unit_bytes)
+    assert result.exit_code == 1, result.output
+    kept = np.delete(np.arange(600), list(odd))
+    ids, _, probabilities = released(tmp_path / "out")
+    assert ids == kept.tolist()
+    np.testing.assert_array_equal(probabilities, keyed()(good[kept], queries=kept))
+    written = (tmp_path / "out" / "_rejects.jsonl").read_text()
+    rejects = [json.loads(line) for line in written.splitlines()]
+    assert [(each["place"], each["reason"]) for each in rejects] == [
+        ("0.parquet, row 1", "has 1 logits, others have 5"),
+        ("0.parquet, row 2", "has 2 logits, others have 5"),
+        ("0.parquet, row 301", "has 2 logits, others have 5"),
+        ("1.parquet, row 200", "has 6 logits, others have 5"),
+    ]
+    again = bulk(tmp_path / "in", tmp_path / "out", "--unit-bytes", unit_bytes, "--json")
+    assert json.loads(again.stdout)["done_before"] == 600
+
+
 def test_the_key_is_in_no_file_and_no_message(tmp_path: Path, logits: Table) -> None:
     result = bulk(logits.path, tmp_path / "out")
     every = result.output.encode()

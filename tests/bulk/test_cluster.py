@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from dynaserve.bulk import cluster
 from dynaserve.bulk import run as run_module
@@ -18,12 +19,49 @@ from dynaserve.bulk.cluster import Place, connected, require_dask
 from dynaserve.bulk.errors import StoppedError
 from dynaserve.bulk.run import Summary, Watch, run
 from dynaserve.bulk.shards import require_arrow
+from dynaserve.cli import app
 from tests.bulk.jobs import Upper, lines
 
 
 def test_workers_are_started_or_found_not_both() -> None:
     with pytest.raises(ValueError, match="--workers starts workers here, --scheduler uses those"):
         Place(2, "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "", " ", "foo", "127.0.0.1", "tcp://", "tcp://a", "tcp://:8786", "tcp://[::1", "[::1]",
+        "tcp://a:99999", "tcp://a:0", "tcp://a:b", "tcp://a:-1", "http://a:8786", "ucx://",
+        "ucx://a:1", "://a:1", "tcp://a:1/b", "tcp://a:1?b", "tcp://a:1#b", "tcp://a b:1",
+        "tcp://a:1\n",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_of_a_scheduler_is_said_at_once(address: str) -> None:
+    said = f"--scheduler {address!r} is no address of a scheduler, such as tcp://10.0.0.5:8786"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        Place(scheduler=address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://a:1", "tls://10.0.0.5:8786", "ws://a.b:80", "wss://a:443", "tcp://[::1]:65535", "a:1"],
+)
+def test_an_address_of_a_scheduler_is_taken_as_it_is(address: str) -> None:
+    assert Place(scheduler=address).scheduler == address
+
+
+@pytest.mark.parametrize("command", ["defend", "anonymize", "canary-audit"])
+def test_a_password_in_an_address_is_refused_and_not_repeated(tmp_path: Path, command: str) -> None:
+    source, out = lines(tmp_path / "a.jsonl", 1), tmp_path / "out"
+    told = ["bulk", command, str(source), str(out), "--scheduler", "tcp://me:hunter2@10.0.0.5:8786"]
+    told += ["--manifest", str(source)] if command == "canary-audit" else []
+    result = CliRunner().invoke(app, told)
+    assert result.exit_code == 2
+    assert "has a user or password in it" in result.stderr
+    assert "hunter2" not in result.output + result.stderr
+    assert "such as tcp://10.0.0.5:8786" in result.stderr
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("name", ["distributed", "cryptography", "pyarrow"])

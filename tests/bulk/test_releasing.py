@@ -165,11 +165,36 @@ def test_columns_are_looked_at_before_anything_is_done(tmp_path: Path) -> None:
     column_types(table(path, **good), PLAIN)
 
 
-def test_the_first_row_says_how_many_classes_there_are(tmp_path: Path) -> None:
+def test_the_first_row_that_can_be_used_says_how_many_classes_there_are(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    assert first_width(table(path, logits=[[1.0, 2.0, 3.0], [1.0]]), PLAIN) == 3
-    assert first_width(table(path, logits=pa.array([], pa.list_(pa.float32()))), PLAIN) == 0
-    assert first_width(table(path, logits=[None, [1.0]]), PLAIN) == 0
+    floats = pa.list_(pa.float32())
+    bad = [None, [1.0], [], [1.0, None], [float("nan"), 1.0], [1.0, float("inf"), 1.0, 2.0]]
+    for rows, width in (
+        ([[1.0, 2.0, 3.0], [1.0]], 3),
+        ([*bad, [1.0, 2.0, 3.0], [1.0, 2.0]], 3),
+        (bad * 100, None),
+        ([*bad * 100, [1.0, 2.0]], 2),
+        ([], None),
+    ):
+        assert first_width(table(path, logits=pa.array(rows, floats)), PLAIN) == width
+    for size, width in ((5, 5), (1, None)):
+        fixed = pa.array([[float("nan")] * size], pa.list_(pa.float32(), size))
+        assert first_width(table(path, logits=fixed), PLAIN) == width
+        assert first_width(table(path, logits=fixed[:0]), PLAIN) is None
+
+
+def test_rows_of_another_number_of_classes_are_refused() -> None:
+    rows = [[1.0, 2.0, 3.0], [1.0, 2.0], None, [], [3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]
+    query = pa.array(range(6))
+    released = release(KEYED, batch(rows, query), NAMES, 3)
+    assert released.refused == {
+        1: "has 2 logits, others have 3",
+        2: 'has no "logits", or not all of it',
+        3: "has 0 logits, others have 3",
+        5: "has 4 logits, others have 3",
+    }
+    expected = KEYED(np.array([rows[0], rows[4]]), queries=np.array([0, 4]))
+    assert lists(released) == expected.tolist()
 
 
 def test_all_files_hold_the_same_whatever_they_call_a_list(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import typer
 import yaml
 
 from dynaserve.cli import app
+from dynaserve.rlaa.pseudonyms import Pseudonyms
+from dynaserve.rlaa.records import IDENTIFIER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
 LABEL = {"dask.org/cluster-name": "bulk"}
@@ -86,3 +90,18 @@ def test_what_the_examples_need_is_what_is_installed() -> None:
     used = {extras[line.split()[2]] for line in examples}
     (named,) = re.findall(r"dynaserve\[([\w,]+)\]", install)
     assert {*named.split(",")} == used
+
+
+def test_how_many_values_share_a_replacement_is_what_the_page_says() -> None:
+    told = re.search(r"of (\d+,000) values of one kind, some (\d+,000)\s+share", PAGE)
+    assert told is not None
+    values, sharing = (int(each.replace(",", "")) for each in told.groups())
+    pseudonyms = Pseudonyms(bytes(range(32)))
+    drawn = Counter(
+        pseudonyms.replacement(IDENTIFIER, f"someone{n}@example.org", "[email]")
+        for n in range(values)
+    )
+    found = sum(count for count in drawn.values() if count > 1)
+    by_hand = values * -math.expm1(-values / 16**5)  # as many birthdays as there are tags
+    assert by_hand == pytest.approx(found, rel=0.02)
+    assert round(by_hand, -3) == sharing

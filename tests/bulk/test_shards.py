@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dynaserve.bulk import shards
-from dynaserve.bulk.shards import Format, cut, find_shards
+from dynaserve.bulk.errors import InputError
+from dynaserve.bulk.shards import Format, cut, find_shards, open_parquet
 
 
 def table(path: Path, rows: int, width: int = 4, group: int | None = None) -> Path:
@@ -52,6 +55,79 @@ def test_what_cannot_be_shared_out_is_refused_with_what_would_be_right(tmp_path:
     (tmp_path / "b.parquet").write_bytes(b"no parquet, but long enough")
     with pytest.raises(ValueError, match=r"b\.parquet: cannot be read as Parquet"):
         cut(find_shards(tmp_path), 100)
+
+
+@pytest.mark.parametrize("name", ["b.jsonl", "deep/b.parquet"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("nothing", r"cannot be read \(No such file or directory\)"),
+        ("itself", r"cannot be read \(Too many levels of symbolic links\)"),
+        ("pipe", "is no file"),
+        ("directory", "is a link to a directory, which is not followed"),
+    ],
+)
+def test_what_cannot_be_read_as_a_file_is_refused_by_name(
+    tmp_path: Path, name: str, kind: str, said: str
+) -> None:
+    source = tmp_path / "in"
+    path = source / name
+    path.parent.mkdir(parents=True)
+    (source / "a.jsonl").write_text("{}\n")
+    (tmp_path / "other").mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        aim = {"nothing": "gone", "itself": path, "directory": tmp_path / "other"}[kind]
+        path.symlink_to(aim)
+    with pytest.raises(ValueError, match=f"^{name}: {said}"):
+        find_shards(source)
+    path.rename(path.with_name(f"_{path.name}"))  # which is left out, as ever
+    assert [shard.name for shard in find_shards(source)] == ["a.jsonl"]
+
+
+def test_a_linked_file_and_a_linked_input_are_read(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.jsonl").write_text("{}\n")
+    (tmp_path / "real" / "b.jsonl").symlink_to(tmp_path / "real" / "a.jsonl")
+    (tmp_path / "in").symlink_to(tmp_path / "real")
+    assert [(each.name, each.size) for each in find_shards(tmp_path / "in")] == [
+        ("a.jsonl", 3),
+        ("b.jsonl", 3),
+    ]
+
+
+def test_a_file_or_directory_that_this_user_may_not_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("a.jsonl", "deep/b.jsonl"):
+        (tmp_path / name).write_text("{}\n")
+    scandir = os.scandir
+
+    def closed(path: str) -> object:
+        if path.endswith("deep"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", closed)  # for nothing is closed to root
+        with pytest.raises(PermissionError, match="deep"):
+            find_shards(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, _: path.name != "b.jsonl")
+    with pytest.raises(ValueError, match=r"^deep/b\.jsonl: this user may not read it"):
+        find_shards(tmp_path)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_damaged_name_of_a_column_is_told_by_the_file_alone(tmp_path: Path, stored: bool) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [1], "secretXX": [2]}), path, store_schema=stored)
+    path.write_bytes(path.read_bytes().replace(b"XX", b"\xff\xfe"))
+    with pytest.raises(InputError, match=r"^a\.parquet: cannot be read as Parquet") as caught:
+        open_parquet(*find_shards(path))
+    assert "secret" not in str(caught.value)
+    assert caught.value.__suppress_context__
 
 
 def test_lines_are_cut_by_bytes(tmp_path: Path) -> None:
