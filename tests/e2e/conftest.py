@@ -79,9 +79,12 @@ class Server:
             return False
 
     def stop(self) -> None:
-        """End the server and its workers: they are a process group of their own."""
+        """End the server and its workers, which may be process groups of their own."""
         if self.process is None:
             return
+        children: list[psutil.Process] = []
+        with suppress(psutil.NoSuchProcess):
+            children = psutil.Process(self.process.pid).children(recursive=True)
         with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait(timeout=20)
@@ -89,6 +92,11 @@ class Server:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
+        # One that outlives its server would answer in the place of the next.
+        for child in psutil.wait_procs(children, timeout=20)[1]:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children)
 
     def restart(self) -> None:
         self.stop()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 
 ANSWERED = 'dynaserve_requests_total{endpoint="/predict",status="200"}'
 IN_FLIGHT = "dynaserve_requests_in_flight"
-SECRET = "4711"
+SECRET = "471108151623"
 """Somewhere in every request of ``odd_requests``, and to be found nowhere else."""
 
 
