@@ -1,14 +1,24 @@
-"""Keeps every test away from the user's own state directory and noise key, and from the clock."""
+"""Keeps tests from the user's own state directory and noise key, the clock, and each other."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("dynaserve", deadline=None)
 settings.load_profile("dynaserve")
+
+
+@pytest.fixture(autouse=True)
+def environment_put_back() -> Iterator[None]:
+    """A service that is checked here tells its workers by variables; no later test has them."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(autouse=True)

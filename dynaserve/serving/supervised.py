@@ -64,13 +64,13 @@ class SupervisedService:
         try:
             settings = ServiceSettings.from_environment()
             configure_logs(settings.logs)
+            decide_keys(settings)
             require_servable(settings)
             if os.environ.get(TRIED) != str(os.getpid()):
                 cls.rehearse()
             start_metrics(settings.metrics)
         except (ValueError, OSError, ImportError) as error:
             raise BentoMLConfigException(str(error)) from None
-        decide_keys(settings)
         name_supervisor()
         settle()
 

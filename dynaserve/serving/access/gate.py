@@ -53,6 +53,7 @@ def decide_keys(settings: ServiceSettings) -> None:
     One that starts when a file of keys has come must not ask for keys while others answer without,
     and one that starts when it is gone must not do without.
     """
+    os.environ.pop(KEYLESS, None)  # by a parent: no worker of it
     if keys := key_file(settings):
         os.environ[variable("keys")] = str(keys)
     else:

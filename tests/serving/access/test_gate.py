@@ -328,8 +328,6 @@ def started() -> str:
 def test_workers_do_as_their_supervisor_decided_with_keys_or_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("DYNASERVE_KEYS", module.KEYLESS):
-        monkeypatch.setenv(name, "")  # so that it is put back
     assert started() == "None"
     module.decide_keys(ServiceSettings())
     default_path().parent.mkdir(mode=0o700)
@@ -342,6 +340,15 @@ def test_workers_do_as_their_supervisor_decided_with_keys_or_without(
     monkeypatch.setenv("DYNASERVE_KEYS", "")
     monkeypatch.setenv(module.KEYLESS, str(os.getppid()))  # another's
     KeyFile(default_path()).put(PLAIN)
+    assert started() == str(default_path())
+
+
+def test_a_supervisor_does_not_do_as_its_parent_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(module.KEYLESS, str(os.getppid()))
+    default_path().parent.mkdir(mode=0o700)
+    KeyFile(default_path()).put(PLAIN)
+    module.decide_keys(ServiceSettings())
+    assert file_of(ServiceSettings()) == default_path()
     assert started() == str(default_path())
 
 
