@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "arguments.h"
+#include "blake2b.h"
 #include "canonical.h"
 #include "dispatch.h"
 #include "siphash.h"
@@ -199,29 +200,92 @@ py::bytes canonical_bytes(const py::object& array_) {
     return bytes;
 }
 
-py::array_t<std::uint64_t> siphash(const py::object& key_, const py::object& data_,
+// Bytes that so many rows share equally.
+class SharedBytes {
+  public:
+    SharedBytes(const py::object& data, const py::object& rows) : data_(bytes_of("data", data)) {
+        const double wanted = number_of("rows", rows);
+        if (wanted >= 1 && wanted <= std::max<double>(1, data_.size())) {
+            count = static_cast<ptrdiff_t>(wanted);
+        }
+        if (count != wanted || data_.size() % count != 0) {
+            throw py::value_error("data has " + std::to_string(data_.size()) + " bytes, which " +
+                                  text(rows) + " rows cannot share equally");
+        }
+        size_ = data_.size() / count;
+    }
+
+    std::string_view row(ptrdiff_t row) const { return data_.substr(row * size_, size_); }
+
+    ptrdiff_t count = 1;
+
+  private:
+    std::string_view data_;
+    std::size_t size_;
+};
+
+py::value_error wrong_key(std::string_view key, const std::string& needed) {
+    return py::value_error("key has " + std::to_string(key.size()) + " bytes; it must have " +
+                           needed);
+}
+
+py::array_t<std::uint64_t> siphash(const py::object& key_, const py::object& data,
                                    const py::object& rows_) {
-    const std::string_view key = bytes_of("key", key_), data = bytes_of("data", data_);
-    if (key.size() != SipHash::key_size) {
-        throw py::value_error("key has " + std::to_string(key.size()) + " bytes; it must have " +
-                              std::to_string(SipHash::key_size));
-    }
-    const double wanted = number_of("rows", rows_);
-    const auto size = static_cast<ptrdiff_t>(data.size());
-    const bool in_range = wanted >= 1 && wanted <= std::max<double>(1, data.size());
-    const ptrdiff_t rows = in_range ? static_cast<ptrdiff_t>(wanted) : 1;
-    if (rows != wanted || size % rows != 0) {
-        throw py::value_error("data has " + std::to_string(size) + " bytes, which " + text(wanted) +
-                              " rows cannot share equally");
-    }
+    const std::string_view key = bytes_of("key", key_);
+    const SharedBytes rows(data, rows_);
+    if (key.size() != SipHash::key_size) throw wrong_key(key, std::to_string(SipHash::key_size));
     const SipHash hash(key.data());
-    py::array_t<std::uint64_t> out(rows);
+    py::array_t<std::uint64_t> out(rows.count);
     std::uint64_t* const hashes = out.mutable_data();
     const py::gil_scoped_release nogil;
-    for (ptrdiff_t row = 0; row < rows; ++row) {
-        hashes[row] = hash(data.data() + row * (size / rows), size / rows);
+    for (ptrdiff_t i = 0; i < rows.count; ++i)
+        hashes[i] = hash(rows.row(i).data(), rows.row(i).size());
+    return out;
+}
+
+py::array_t<std::uint32_t> blake2b(const py::object& key_, const py::object& prefix_,
+                                   const py::object& data, const py::object& rows_) {
+    const std::string_view key = bytes_of("key", key_), prefix = bytes_of("prefix", prefix_);
+    const SharedBytes rows(data, rows_);
+    if (key.empty() || key.size() > Blake2b::max_key) {
+        throw wrong_key(key, "1 to " + std::to_string(Blake2b::max_key));
+    }
+    py::array_t<std::uint32_t> out({rows.count, ptrdiff_t{4}});
+    std::uint32_t* const words = out.mutable_data();
+    const py::gil_scoped_release nogil;
+    Blake2b common(key, 4 * sizeof(std::uint32_t));
+    common.update(prefix);
+    for (ptrdiff_t i = 0; i < rows.count; ++i) {
+        Blake2b hash = common;
+        hash.update(rows.row(i));
+        hash.finish(reinterpret_cast<char*>(words + 4 * i));
     }
     return out;
+}
+
+// A table of `size` places, of which a hash has that of its lowest bits, and takes it.
+ptrdiff_t count_seen(const py::object& table_, const py::object& hashes_) {
+    using Hashes = py::array_t<std::uint64_t, py::array::c_style>;
+    const py::array given = array_of("hashes", hashes_);
+    const bool fits = py::isinstance<Hashes>(table_);
+    auto table = fits ? py::reinterpret_borrow<Hashes>(table_) : Hashes();
+    const auto size = static_cast<std::uint64_t>(table.size());
+    if (table.ndim() != 1 || size == 0 || (size & (size - 1)) != 0 || !table.writeable()) {
+        throw py::value_error("table must be writeable uint64 (n,), for n a power of two");
+    }
+    if (!py::isinstance<py::array_t<std::uint64_t>>(given) || given.ndim() != 1) {
+        throw py::value_error("hashes must be uint64 (n,)");
+    }
+    const auto hashes = Hashes::ensure(given);
+    std::uint64_t* const places = table.mutable_data();
+    ptrdiff_t seen = 0;
+    for (ptrdiff_t i = 0; i < hashes.size(); ++i) {
+        const std::uint64_t hash = hashes.data()[i];
+        std::uint64_t& place = places[hash & (size - 1)];
+        seen += place == hash;
+        place = hash;
+    }
+    return seen;
 }
 
 // ---- for tests ----
@@ -300,6 +364,9 @@ PYBIND11_MODULE(_core, module) {
            py::kw_only(), "threads"_a = 1);
     define(module, "canonical_bytes", "canonical_bytes(array)", &canonical_bytes, "array"_a);
     define(module, "siphash", "siphash(key, data, rows)", &siphash, "key"_a, "data"_a, "rows"_a);
+    define(module, "blake2b", "blake2b(key, prefix, data, rows)", &blake2b, "key"_a, "prefix"_a,
+           "data"_a, "rows"_a);
+    define(module, "count_seen", "count_seen(table, hashes)", &count_seen, "table"_a, "hashes"_a);
     define(module, "philox4x32", "philox4x32(counters, keys)", &philox4x32, "counters"_a, "keys"_a);
     define(module, "elementary", "elementary(name, x)", &elementary, "name"_a, "x"_a);
 }

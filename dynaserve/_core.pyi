@@ -77,6 +77,19 @@ def siphash(key: bytes, data: bytes, rows: int) -> NDArray[np.uint64]:
     Source: Aumasson and Bernstein, SipHash: a fast short-input PRF (2012).
     """
 
+def blake2b(key: bytes, prefix: bytes, data: bytes, rows: int) -> NDArray[np.uint32]:
+    """Return 128 bits of keyed BLAKE2b of the prefix and each of so many equal parts of the data.
+
+    Words of a digest in its own order, (rows, 4); the key has 1 to 64 bytes. Source: RFC 7693.
+    """
+
+def count_seen(table: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> int:
+    """Return how many hashes (n,) are in their places in a table, and put each in its place.
+
+    A hash has the place of its lowest bits, so that the table's size is a power of two. Its places
+    are 0 at first, as the hash 0 is.
+    """
+
 def philox4x32(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the Philox4x32-10 words, (n, 4), for counters (n, 4) and keys (n, 2)."""
 

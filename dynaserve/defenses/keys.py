@@ -12,6 +12,10 @@ import hashlib
 import os
 from typing import NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaserve import _core
 from dynaserve.keyfile import SIZE, KeyFile, require_strong
 from dynaserve.state import state_directory, state_path
 
@@ -80,6 +84,24 @@ class NoiseKey:
     def blake2b(self, digest_size: int) -> hashlib.blake2b:
         """Return a fresh BLAKE2b (RFC 7693) state keyed with the secret."""
         return hashlib.blake2b(key=self._secret, digest_size=digest_size)
+
+    def row_hashes(self, prefix: bytes, data: bytes, rows: int) -> NDArray[np.uint32]:
+        """Return 128 bits of BLAKE2b, keyed with the secret, of ``prefix`` and each of the rows.
+
+        Parameters
+        ----------
+        prefix : bytes
+            Hashed before every row.
+        data : bytes
+            So many rows, one after another, of one size.
+        rows : int
+            At least one.
+
+        Returns
+        -------
+        ndarray (rows, 4), uint32
+        """
+        return _core.blake2b(self._secret, prefix, data, rows)
 
     def __repr__(self) -> str:
         return "NoiseKey(hidden)"

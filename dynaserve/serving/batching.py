@@ -108,8 +108,11 @@ class Batches:
 
     def is_quick(self, count: int) -> bool:
         """Whether a call with so many numbers should be over at once, as most latest ones were."""
-        expected = sorted(seconds * max(1.0, count / size) for size, seconds in self.paces)
-        return bool(expected) and expected[len(expected) // 2] < QUICK_SECONDS
+        expected = [
+            seconds if count <= size else seconds * count / size for size, seconds in self.paces
+        ]
+        quick = [seconds for seconds in expected if seconds < QUICK_SECONDS]
+        return len(quick) > len(expected) / 2
 
     def timed(self, rows: Rows) -> Ran:
         """Run, and note how long it took."""

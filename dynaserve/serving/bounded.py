@@ -11,13 +11,13 @@ an address would tell them apart no better. How long a client may read is for ``
 
 from __future__ import annotations
 
-import math
+import asyncio
 from collections.abc import Collection
 from http import HTTPStatus
 
-import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dynaserve.serving.deadline import Deadline
 from dynaserve.serving.refusals import refusal
 from dynaserve.serving.refused import LateError, LaterError, RefusedError
 from dynaserve.serving.visit import visit_of
@@ -48,6 +48,11 @@ class SlowError(RefusedError):
     reason = "slow"
 
 
+def now() -> float:
+    """Return seconds by the event loop's clock."""
+    return asyncio.get_running_loop().time()
+
+
 class Place:
     """What one request takes of the room there is: on its way, or among those being answered."""
 
@@ -55,9 +60,9 @@ class Place:
         self.bounded, self.client, self.whole = bounded, client, whole
         self.taken = self.gave_way = False
         self.bytes = 0
-        self.since = anyio.current_time()
+        self.since = now()
         seconds = bounded.seconds if whole else bounded.body_seconds
-        self.time_left = anyio.CancelScope(deadline=self.since + seconds)
+        self.deadline = Deadline(self.since + seconds)
 
     def brings(self, message: Message) -> None:
         """Count a message of the request, and the request as whole with its last one.
@@ -71,7 +76,7 @@ class Place:
         bounded.hold(self, len(message.get("body", b"")))
         # Whose client has left brings nothing more either, but is not whole.
         if not self.whole and message["type"] == "http.request" and not message.get("more_body"):
-            self.time_left.deadline = self.since + bounded.seconds
+            self.deadline.move(self.since + bounded.seconds)
             bounded.leave(self)
             self.whole = True
             bounded.take(self)
@@ -80,7 +85,7 @@ class Place:
         """Count the request as answered, and on its way again: its client may be slow to read."""
         self.bounded.leave(self)
         self.bounded.let_go(self)
-        self.whole, self.since = False, anyio.current_time()
+        self.whole, self.since = False, now()
         self.bounded.add(self)
 
     def takes_out(self, message: Message) -> None:
@@ -90,26 +95,20 @@ class Place:
         except OverloadedError:
             self.give_way()
 
-    def stop_the_clock(self) -> float:
-        """Give the request all the time there is, and return the seconds that it had left."""
-        left = self.time_left.deadline - anyio.current_time()
-        self.time_left.deadline = math.inf
-        return left
-
     def pace(self) -> float:
         """Return bytes a second; a request that has just begun is not slow."""
         return self.bytes / (self.age() + 1e-3)
 
     def age(self) -> float:
         """Return seconds since it began to come, or to go."""
-        return anyio.current_time() - self.since
+        return now() - self.since
 
     def give_way(self) -> None:
         """Make room for others, and end."""
         self.gave_way = True
         self.bounded.leave(self)
         self.bounded.let_go(self)
-        self.time_left.cancel()
+        self.deadline.cancel()
 
 
 class Bounded:
@@ -183,14 +182,14 @@ class Bounded:
                 place.goes_out()
             place.takes_out(message)
             if place.gave_way:
-                await anyio.sleep(0)  # where it ends
-            seconds = place.stop_the_clock()  # this waits for the client
+                await asyncio.sleep(0)  # where it ends
+            seconds = place.deadline.stop()  # this waits for the client
             await send(message)
-            place.time_left.deadline = anyio.current_time() + seconds
+            place.deadline.move(now() + seconds)
 
-        with place.time_left:
+        with place.deadline:
             await self.app(scope, received, sent)
-        if place.time_left.cancelled_caught and not started:
+        if place.deadline.caught and not started:
             await refusal(scope, self.over(place))(scope, receive, send)
 
     def over(self, place: Place) -> RefusedError:

@@ -56,5 +56,7 @@ class Visit:
 
 def visit_of(scope: MutableMapping[str, Any]) -> Visit:
     """Return the visit of a request; a new one where nothing has made it yet."""
-    visit: Visit = scope.setdefault(KEY, Visit(id=""))
+    visit: Visit | None = scope.get(KEY)
+    if visit is None:
+        visit = scope[KEY] = Visit(id="")
     return visit

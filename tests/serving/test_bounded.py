@@ -5,7 +5,6 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anyio
 import pytest
 
 from dynaserve.serving import bounded as module
@@ -170,8 +169,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.passed = 0.0
-        now = anyio.current_time
-        monkeypatch.setattr(module.anyio, "current_time", lambda: now() + self.passed)
+        now = module.now
+        monkeypatch.setattr(module, "now", lambda: now() + self.passed)
 
 
 @pytest.fixture

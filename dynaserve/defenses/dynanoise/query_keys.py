@@ -9,7 +9,6 @@ secret can predict it. Nothing here may depend on a row's place in its batch.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import os
 import sys
@@ -49,17 +48,15 @@ class QueryKeys:
     """
 
     def __init__(self, key: NoiseKey, config: DynaNoiseConfig) -> None:
-        secret = key.blake2b(digest_size=_KEY_BYTES)
-        _absorb(secret, _DOMAIN, config.model_version.encode(), config.canonical())
+        common = _framed(_DOMAIN, config.model_version.encode(), config.canonical())
 
         # A request is mostly cold code: what its one row needs is worth keeping at hand.
         @functools.lru_cache(maxsize=64)
-        def prefix(dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> hashlib.blake2b:
+        def prefix(dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> bytes:
             name = dtype if isinstance(dtype, str) else dtype.newbyteorder("<").str
-            state = secret.copy()
-            _absorb(state, name.encode(), repr(shape).encode())
-            return state
+            return common + _framed(name.encode(), repr(shape).encode())
 
+        self._key = key
         self._prefix = prefix
 
     def row_keys(self, queries: Any, leading: tuple[int, ...]) -> NDArray[np.uint32]:
@@ -78,44 +75,43 @@ class QueryKeys:
         ValueError
             For a dtype whose bytes do not define its value, or another number of rows.
         """
-        dtype, shape, rows = _canonical(queries, leading)
-        prefix = self._prefix(dtype, shape)
-        digests = []
-        for row in rows:
-            state = prefix.copy()
-            state.update(row)
-            digests.append(state.digest())
-        return _as_words(b"".join(digests))
+        if type(queries) is np.ndarray:
+            dtype, array = _named(queries)
+        else:
+            if isinstance(queries, (bytes, bytearray, memoryview)):
+                queries = [queries]
+            if _holds_bytes(queries):
+                return self._of_bytes(_counted(list(queries), leading))
+            dtype, array = _as_array(queries)
+        return self._of_array(dtype, array, leading)
+
+    def _of_array(
+        self, dtype: np.dtype[Any] | str, array: NDArray[Any], leading: tuple[int, ...]
+    ) -> NDArray[np.uint32]:
+        axes = len(leading)
+        if array.shape[:axes] != leading:
+            raise ValueError(
+                f"queries: shape {array.shape} does not start with {leading}, the rows of the "
+                f"logits; {_ADVICE}"
+            )
+        count = math.prod(leading)
+        if not count:
+            return np.empty((0, 4), np.uint32)
+        prefix = self._prefix(dtype, array.shape[axes:])
+        every = _core.canonical_bytes(array)
+        if not every:  # rows of nothing are all the same
+            return self._key.row_hashes(prefix, b"", 1).repeat(count, axis=0)
+        return self._key.row_hashes(prefix, every, count)
+
+    def _of_bytes(self, queries: list[bytes]) -> NDArray[np.uint32]:
+        prefix = self._prefix("bytes", ())
+        hashes = [self._key.row_hashes(prefix, query, 1) for query in queries]
+        return np.concatenate(hashes) if hashes else np.empty((0, 4), np.uint32)
 
 
-def _absorb(state: hashlib.blake2b, *parts: bytes) -> None:
-    for part in parts:
-        state.update(len(part).to_bytes(8, "little"))
-        state.update(part)
-
-
-def _canonical(
-    queries: Any, leading: tuple[int, ...]
-) -> tuple[np.dtype[Any] | str, tuple[int, ...], list[bytes]]:
-    """Return dtype, row shape and the bytes of the rows in their one accepted form."""
-    if type(queries) is np.ndarray:
-        dtype, array = _named(queries)
-    else:
-        if isinstance(queries, (bytes, bytearray, memoryview)):
-            queries = [queries]
-        if _holds_bytes(queries):
-            return "bytes", (), _counted(list(queries), leading)
-        dtype, array = _as_array(queries)
-    axes = len(leading)
-    if array.shape[:axes] != leading:
-        raise ValueError(
-            f"queries: shape {array.shape} does not start with {leading}, the rows of the logits; "
-            + _ADVICE
-        )
-    count = math.prod(leading)
-    every = _core.canonical_bytes(array)
-    size = len(every) // max(count, 1)
-    return dtype, array.shape[axes:], [every[size * i : size * (i + 1)] for i in range(count)]
+def _framed(*parts: bytes) -> bytes:
+    """Return parts with the length of each before it."""
+    return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
 def _holds_bytes(queries: Any) -> bool:

@@ -57,10 +57,10 @@ async def read_body(request: Request, limits: Limits) -> bytes | bytearray:
         raise MediaTypeError("send the body as it is, or with the content-encoding gzip or deflate")
     if declared(headers) > limits.max_bytes:
         raise too_long(limits)
-    chunks = within(request.stream(), limits)
+    chunks: AsyncIterator[bytes] = request.stream()
     if (window_bits := UNPACKED[coding]) is not None:
-        chunks = within(unpacked(chunks, window_bits), limits)
-    return await joined(chunks)
+        chunks = unpacked(within(chunks, limits), window_bits)
+    return await joined(chunks, limits)
 
 
 async def within(chunks: AsyncIterator[bytes], limits: Limits) -> AsyncIterator[bytes]:
@@ -101,16 +101,17 @@ async def unpacked(chunks: AsyncIterator[bytes], window_bits: int) -> AsyncItera
         raise RefusedError("the packed body ends too early")
 
 
-async def joined(chunks: AsyncIterator[bytes]) -> bytes | bytearray:
-    """Return chunks in one piece; a lone one is not copied."""
+async def joined(chunks: AsyncIterator[bytes], limits: Limits) -> bytes | bytearray:
+    """Return chunks in one piece, unless they are too many bytes; a lone one is not copied."""
     body: bytes | bytearray = b""
     async for chunk in chunks:
+        if len(body) + len(chunk) > limits.max_bytes:
+            raise too_long(limits)
         if not body:
             body = chunk
-        elif isinstance(body, bytearray):
-            body += chunk
-        else:
-            body = bytearray(body)
+        elif chunk:
+            if not isinstance(body, bytearray):
+                body = bytearray(body)
             body += chunk
     return body
 

@@ -7,7 +7,6 @@ see how many come. Only a number leaves this module: which rows repeat, and whos
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,9 +40,7 @@ class Repeats:
     def __init__(self, size: int = 2**16) -> None:
         if size < 1 or size & (size - 1):
             raise ValueError("Repeats: size must be a power of two")
-        self.mask = size - 1
-        # Places are read and written one by one, which a memoryview does faster than an array.
-        self.table = np.zeros(size, np.uint64).data
+        self.table = np.zeros(size, np.uint64)
         self.key = os.urandom(16)
 
     def of_row_keys(self, row_keys: NDArray[np.uint32]) -> int:
@@ -57,7 +54,7 @@ class Repeats:
         """
         if not row_keys.size:
             return 0
-        return self.seen(np.ascontiguousarray(row_keys).data.cast("B").cast("Q")[::2])
+        return _core.count_seen(self.table, np.ascontiguousarray(row_keys).view(np.uint64)[:, 0])
 
     def of_rows(self, rows: NDArray[Any]) -> int:
         """Return how many rows (n, ...) of numbers were seen before, this call's own included.
@@ -66,13 +63,5 @@ class Repeats:
         """
         if not rows.size:
             return 0
-        return self.seen(_core.siphash(self.key, _core.canonical_bytes(rows), len(rows)).data)
-
-    def seen(self, fingerprints: Iterable[int]) -> int:
-        """Return how many fingerprints the table holds, and put all of them in."""
-        table, mask, count = self.table, self.mask, 0
-        for fingerprint in fingerprints:
-            place = fingerprint & mask
-            count += table[place] == fingerprint
-            table[place] = fingerprint
-        return count
+        hashes = _core.siphash(self.key, _core.canonical_bytes(rows), len(rows))
+        return _core.count_seen(self.table, hashes)
