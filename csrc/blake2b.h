@@ -2,52 +2,79 @@
 // Source: RFC 7693, M-J. Saarinen and J-P. Aumasson (2015).
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "simd/inline.h"
+
 namespace dynaserve {
 
+// A word of each of so many messages.
+template <int lanes>
+struct Blake2bWord {
+    typedef std::uint64_t Type __attribute__((vector_size(8 * lanes)));
+};
+template <>
+struct Blake2bWord<1> {
+    using Type = std::uint64_t;
+};
+
+// Hashes messages of one size side by side.
+template <int lanes>
 class Blake2b {
   public:
-    static constexpr std::size_t max_key = 64, max_digest = 64;
+    using Word = typename Blake2bWord<lanes>::Type;
 
-    // A key of 1 to 64 bytes, and the size of the digest, 1 to 64.
-    Blake2b(std::string_view key, std::size_t digest_size) : h_(iv), digest_size_(digest_size) {
-        h_[0] ^= 0x01010000 ^ key.size() << 8 ^ digest_size;
-        std::memcpy(block_, key.data(), key.size());
-        held_ = sizeof block_;
+    static constexpr std::size_t max_key = 64, digest_size = 16;
+
+    // A key of 1 to 64 bytes.
+    DYNASERVE_METHOD explicit Blake2b(std::string_view key) {
+        for (int i = 0; i < 8; ++i) h_[i] = Word{} + iv[i];
+        h_[0] ^= Word{} + (0x01010000 ^ key.size() << 8 ^ digest_size);
+        for (auto& block : blocks_) std::memcpy(block, key.data(), key.size());
+        held_ = block_size;
     }
 
-    void update(std::string_view message) {
-        while (!message.empty()) {
+    // Messages that begin as one did so far.
+    DYNASERVE_METHOD explicit Blake2b(const Blake2b<1>& one) : size_(one.size_), held_(one.held_) {
+        for (int i = 0; i < 8; ++i) h_[i] = Word{} + one.h_[i];
+        for (auto& block : blocks_) std::memcpy(block, one.blocks_[0], held_);
+    }
+
+    // Go on with `size` bytes of each message; they lie `stride` bytes apart.
+    DYNASERVE_METHOD void update(const char* p, std::size_t size, std::size_t stride = 0) {
+        while (size > 0) {
             // The last block is another one: a full block waits until more comes.
-            if (held_ == sizeof block_) {
+            if (held_ == block_size) {
                 absorb(0);
                 held_ = 0;
             }
-            const std::size_t taken = std::min(message.size(), sizeof block_ - held_);
-            std::memcpy(block_ + held_, message.data(), taken);
+            const std::size_t room = block_size - held_, taken = size < room ? size : room;
+            for (int i = 0; i < lanes; ++i) std::memcpy(blocks_[i] + held_, p + i * stride, taken);
             held_ += taken;
-            message.remove_prefix(taken);
+            p += taken;
+            size -= taken;
         }
     }
 
-    // Write the digest; nothing may follow.
-    void finish(char* digest) {
-        std::memset(block_ + held_, 0, sizeof block_ - held_);
+    // Write the digests, one after another; nothing may follow.
+    DYNASERVE_METHOD void finish(char* digests) {
+        for (auto& block : blocks_) std::memset(block + held_, 0, block_size - held_);
         absorb(~std::uint64_t{0});
-        std::memcpy(digest, h_.data(), digest_size_);
+        for (std::size_t at = 0; at < digest_size; at += 8) {
+            std::uint64_t word[lanes];
+            std::memcpy(word, &h_[at / 8], sizeof word);
+            for (int i = 0; i < lanes; ++i)
+                std::memcpy(digests + i * digest_size + at, &word[i], 8);
+        }
     }
 
   private:
-    using Words = std::array<std::uint64_t, 16>;
+    template <int>
+    friend class Blake2b;
 
-    static constexpr std::array<std::uint64_t, 8> iv = {
+    static constexpr std::size_t block_size = 128;
+    static constexpr std::uint64_t iv[8] = {
         0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
         0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
     static constexpr std::uint8_t sigma[10][16] = {
@@ -62,49 +89,73 @@ class Blake2b {
         {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
         {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
 
-    [[gnu::always_inline]] static std::uint64_t rotated(std::uint64_t x, int bits) {
+    template <int bits>
+    DYNASERVE_INLINE Word rotated(Word x) {
         return x >> bits | x << (64 - bits);
     }
 
-    [[gnu::always_inline]] static void mix(Words& v, int a, int b, int c, int d, std::uint64_t x,
-                                           std::uint64_t y) {
-        v[a] += v[b] + x, v[d] = rotated(v[d] ^ v[a], 32);
-        v[c] += v[d], v[b] = rotated(v[b] ^ v[c], 24);
-        v[a] += v[b] + y, v[d] = rotated(v[d] ^ v[a], 16);
-        v[c] += v[d], v[b] = rotated(v[b] ^ v[c], 63);
+    DYNASERVE_INLINE void mix(Word& a, Word& b, Word& c, Word& d, Word x, Word y) {
+        a += b + x, d = rotated<32>(d ^ a);
+        c += d, b = rotated<24>(b ^ c);
+        a += b + y, d = rotated<16>(d ^ a);
+        c += d, b = rotated<63>(b ^ c);
     }
 
     template <int number>
-    [[gnu::always_inline]] static void round(Words& v, const Words& m) {
+    DYNASERVE_INLINE void round(Word (&v)[16], const Word (&m)[16]) {
         constexpr const std::uint8_t (&s)[16] = sigma[number % 10];
-        mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]]), mix(v, 1, 5, 9, 13, m[s[2]], m[s[3]]);
-        mix(v, 2, 6, 10, 14, m[s[4]], m[s[5]]), mix(v, 3, 7, 11, 15, m[s[6]], m[s[7]]);
-        mix(v, 0, 5, 10, 15, m[s[8]], m[s[9]]), mix(v, 1, 6, 11, 12, m[s[10]], m[s[11]]);
-        mix(v, 2, 7, 8, 13, m[s[12]], m[s[13]]), mix(v, 3, 4, 9, 14, m[s[14]], m[s[15]]);
+        mix(v[0], v[4], v[8], v[12], m[s[0]], m[s[1]]);
+        mix(v[1], v[5], v[9], v[13], m[s[2]], m[s[3]]);
+        mix(v[2], v[6], v[10], v[14], m[s[4]], m[s[5]]);
+        mix(v[3], v[7], v[11], v[15], m[s[6]], m[s[7]]);
+        mix(v[0], v[5], v[10], v[15], m[s[8]], m[s[9]]);
+        mix(v[1], v[6], v[11], v[12], m[s[10]], m[s[11]]);
+        mix(v[2], v[7], v[8], v[13], m[s[12]], m[s[13]]);
+        mix(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]]);
     }
 
     // The rounds are known when this is compiled, so that a word is found without looking it up.
     template <int... numbers>
-    static void rounds(Words& v, const Words& m, std::integer_sequence<int, numbers...>) {
+    DYNASERVE_INLINE void rounds(Word (&v)[16], const Word (&m)[16],
+                                 std::integer_sequence<int, numbers...>) {
         (round<numbers>(v, m), ...);
     }
 
-    // Take in the block; `last` has all bits set for the last one, and else none.
-    void absorb(std::uint64_t last) {
+    // Take in the blocks; `last` has all bits set for the last ones, and else none.
+    DYNASERVE_METHOD void absorb(std::uint64_t last) {
         size_ += held_;
-        Words m, v;
-        std::memcpy(m.data(), block_, sizeof block_);
-        std::copy(iv.begin(), iv.end(), std::copy(h_.begin(), h_.end(), v.begin()));
-        v[12] ^= size_;  // a message of 2^64 bytes fits nowhere
-        v[14] ^= last;
+        Word m[16], v[16];
+        for (int j = 0; j < 16; ++j) {
+            std::uint64_t word[lanes];
+            for (int i = 0; i < lanes; ++i) std::memcpy(&word[i], blocks_[i] + 8 * j, 8);
+            std::memcpy(&m[j], word, sizeof word);
+        }
+        for (int i = 0; i < 8; ++i) v[i] = h_[i], v[8 + i] = Word{} + iv[i];
+        v[12] ^= Word{} + size_;  // a message of 2^64 bytes fits nowhere
+        v[14] ^= Word{} + last;
         rounds(v, m, std::make_integer_sequence<int, 12>());
-        for (std::size_t i = 0; i < h_.size(); ++i) h_[i] ^= v[i] ^ v[i + 8];
+        for (int i = 0; i < 8; ++i) h_[i] ^= v[i] ^ v[8 + i];
     }
 
-    std::array<std::uint64_t, 8> h_;
+    Word h_[8];
     std::uint64_t size_ = 0;
-    std::size_t digest_size_, held_ = 0;
-    char block_[128] = {};
+    std::size_t held_ = 0;
+    char blocks_[lanes][block_size] = {};
 };
+
+// The digests of rows of `size` bytes that come one after another, each after what `common` has;
+// as many rows as fill all lanes. Returns how many those are.
+template <int lanes>
+DYNASERVE_INLINE std::ptrdiff_t blake2b_rows(const Blake2b<1>& common, const char* data,
+                                             std::size_t size, std::ptrdiff_t count,
+                                             char* digests) {
+    std::ptrdiff_t row = 0;
+    for (; row + lanes <= count; row += lanes) {
+        Blake2b<lanes> hash(common);
+        hash.update(data + row * size, size, size);
+        hash.finish(digests + row * Blake2b<lanes>::digest_size);
+    }
+    return row;
+}
 
 }  // namespace dynaserve

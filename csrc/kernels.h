@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "blake2b.h"
 #include "dynanoise/parameters.h"
 #include "rank_template/parameters.h"
 
@@ -26,6 +27,9 @@ struct Kernels {
     void (*philox4x32)(const std::uint32_t* counters, const std::uint32_t* keys, std::ptrdiff_t n,
                        std::uint32_t* words);
     void (*elementary)(Elementary, const std::uint32_t* x, std::ptrdiff_t n, float* y);
+    // The digests of `count` rows of `size` bytes each, each after what `common` has.
+    void (*blake2b)(const Blake2b<1>& common, const char* data, std::size_t size,
+                    std::ptrdiff_t count, char* digests);
 };
 
 }  // namespace dynaserve

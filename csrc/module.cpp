@@ -247,19 +247,16 @@ py::array_t<std::uint32_t> blake2b(const py::object& key_, const py::object& pre
                                    const py::object& data, const py::object& rows_) {
     const std::string_view key = bytes_of("key", key_), prefix = bytes_of("prefix", prefix_);
     const SharedBytes rows(data, rows_);
-    if (key.empty() || key.size() > Blake2b::max_key) {
-        throw wrong_key(key, "1 to " + std::to_string(Blake2b::max_key));
+    if (key.empty() || key.size() > Blake2b<1>::max_key) {
+        throw wrong_key(key, "1 to " + std::to_string(Blake2b<1>::max_key));
     }
     py::array_t<std::uint32_t> out({rows.count, ptrdiff_t{4}});
-    std::uint32_t* const words = out.mutable_data();
+    static_assert(4 * sizeof(std::uint32_t) == Blake2b<1>::digest_size);
+    auto* const digests = reinterpret_cast<char*>(out.mutable_data());
     const py::gil_scoped_release nogil;
-    Blake2b common(key, 4 * sizeof(std::uint32_t));
-    common.update(prefix);
-    for (ptrdiff_t i = 0; i < rows.count; ++i) {
-        Blake2b hash = common;
-        hash.update(rows.row(i));
-        hash.finish(reinterpret_cast<char*>(words + 4 * i));
-    }
+    Blake2b<1> common(key);
+    common.update(prefix.data(), prefix.size());
+    active_kernels().blake2b(common, rows.row(0).data(), rows.row(0).size(), rows.count, digests);
     return out;
 }
 

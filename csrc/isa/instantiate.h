@@ -2,6 +2,7 @@
 // once and is compiled with the flags of its instruction set.
 #pragma once
 
+#include "blake2b.h"
 #include "dynanoise/kernel.h"
 #include "kernels.h"
 #include "rank_template/kernel.h"
@@ -56,13 +57,22 @@ struct Instantiate {
         }
     }
 
+    static void blake2b(const Blake2b<1>& common, const char* data, std::size_t size,
+                        std::ptrdiff_t count, char* digests) {
+        constexpr int wide = V::lanes > 2 ? V::lanes / 2 : 1;  // of 64 bits
+        const std::ptrdiff_t done = blake2b_rows<wide>(common, data, size, count, digests);
+        blake2b_rows<1>(common, data + done * size, size, count - done,
+                        digests + done * Blake2b<1>::digest_size);
+    }
+
     static Kernels kernels(const char* name) {
         return {name,
                 &DynaNoiseKernel<V>::run,
                 &DynaNoiseKernel<V>::run_sensitivity,
                 &RankTemplateKernel<V>::run,
                 &philox4x32,
-                &elementary};
+                &elementary,
+                &blake2b};
     }
 };
 
