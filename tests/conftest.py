@@ -16,7 +16,7 @@ settings.load_profile("dynaserve")
 
 @pytest.fixture(autouse=True)
 def environment_put_back() -> Iterator[None]:
-    """A service that is checked here tells its workers by variables; no later test has them."""
+    """Give no later test the variables by which a service that is checked tells its workers."""
     with mock.patch.dict(os.environ):
         yield
 
