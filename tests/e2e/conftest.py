@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -12,8 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import psutil
@@ -34,10 +38,20 @@ START_SECONDS = 120
 MAX_ROWS = 2000
 
 
+PORTS = itertools.count(os.getpid() * 97)
+"""Numbers of ports, far from those of processes that start beside this one."""
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that no other test is given, nor a connection before it is bound to.
+
+    Systems give connections, and whoever asks for any port, those from 32,768 on.
+    """
+    while True:
+        port = 20_000 + next(PORTS) % 12_000
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass
@@ -120,9 +134,10 @@ class Server:
         return self.log.read_text(errors="replace")
 
     def kept_open(self) -> list[httpx.Client]:
-        """Return clients whose open connections reach every worker."""
+        """Return clients whose open connections reach every worker, once all have started."""
         clients: list[httpx.Client] = []
-        for _ in range(30):
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
             # Workers share one socket: a busy one leaves connections to the others.
             fresh = [httpx.Client() for _ in range(8)]
             clients += fresh
@@ -130,6 +145,7 @@ class Server:
                 list(pool.map(lambda client: self.predict([[0.0] * 64] * 500, client), fresh))
             if all(self.connections(worker) for worker in self.workers()):
                 return clients
+            time.sleep(min(0.01 * len(clients), 1))  # one that starts takes none yet
         raise AssertionError("some worker never took a connection")
 
     def connections(self, worker: psutil.Process) -> int:
@@ -137,6 +153,16 @@ class Server:
             connection.status == "ESTABLISHED" and connection.laddr.port == self.port
             for connection in worker.net_connections("tcp")
         )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    """Spare each client of httpx 50 ms: reading who vouches for TLS, which loopback does not use.
+
+    It would be half of what a core can do, while `Server.start` asks whether the server is ready.
+    """
+    with mock.patch("ssl.create_default_context", cache(ssl.create_default_context)):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,16 @@ import torch
 from rich.console import Console
 
 from benchmarks import gpu
+from dynaserve.defenses.gpu import SINGLE_PASS
 
 
-@pytest.mark.parametrize("size", [(1, 10), (5, 1000)])
-@pytest.mark.parametrize("dtype", gpu.DTYPES)
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    [
+        *((size, dtype) for size in ((1, 10), (5, 1000)) for dtype in gpu.DTYPES),
+        ((1, SINGLE_PASS + 9), torch.float32),
+    ],
+)
 def test_right_kernels_are_found_right(
     size: tuple[int, int], dtype: torch.dtype, device: str
 ) -> None:
