@@ -68,7 +68,8 @@ serve: setup  ## Serve a classifier with the defense built in: make serve ARGS="
 	@exec $(BIN)/dynaserve serve $(ARGS)
 
 test: setup  ## Run every test, one process for each core, with the coverage gate: make test ARGS="-k philox --no-cov"
-	$(BIN)/pytest --cov --numprocesses auto --dist worksteal $(ARGS)
+	@# A process for each core: with more threads in each, they would spin for one another's cores.
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --cov --numprocesses auto --dist worksteal $(ARGS)
 
 lint: setup  ## Check style and types, Python and C++
 	$(BIN)/ruff check .
