@@ -21,8 +21,6 @@ from typing import Any
 from uvicorn import config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from dynaserve.serving.one_write import OneWrite
-
 HEAD_SECONDS = 10.0
 READ_SECONDS = 30.0
 """In which a client has to take some of what waits for it, over and over until it has all."""
@@ -48,7 +46,7 @@ class PromptProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type] # chos
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Start to wait."""
-        super().connection_made(OneWrite(transport, self.loop))
+        super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
