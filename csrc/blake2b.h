@@ -9,6 +9,8 @@
 
 namespace dynaserve {
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are taken as they lie in memory");
+
 // A word of each of so many messages.
 template <int lanes>
 struct Blake2bWord {

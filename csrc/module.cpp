@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -206,21 +207,26 @@ class SharedBytes {
     SharedBytes(const py::object& data, const py::object& rows) : data_(bytes_of("data", data)) {
         const double wanted = number_of("rows", rows);
         if (wanted >= 1 && wanted <= std::max<double>(1, data_.size())) {
-            count = static_cast<ptrdiff_t>(wanted);
+            count_ = static_cast<ptrdiff_t>(wanted);
         }
-        if (count != wanted || data_.size() % count != 0) {
+        if (count_ != wanted || data_.size() % count_ != 0) {
             throw py::value_error("data has " + std::to_string(data_.size()) + " bytes, which " +
-                                  text(rows) + " rows cannot share equally");
+                                  text(wanted) + " rows cannot share equally");
         }
-        size_ = data_.size() / count;
+        size_ = data_.size() / count_;
     }
 
-    std::string_view row(ptrdiff_t row) const { return data_.substr(row * size_, size_); }
+    ptrdiff_t count() const { return count_; }
+    std::size_t size() const { return size_; }
+    const char* row(ptrdiff_t row) const { return data_.data() + row * size_; }
 
-    ptrdiff_t count = 1;
+    // Whether hashing takes longer than other threads may wait; to hand over the interpreter and
+    // get it back can take milliseconds.
+    bool are_many() const { return data_.size() > (std::size_t{1} << 16); }
 
   private:
     std::string_view data_;
+    ptrdiff_t count_ = 1;
     std::size_t size_;
 };
 
@@ -235,11 +241,11 @@ py::array_t<std::uint64_t> siphash(const py::object& key_, const py::object& dat
     const SharedBytes rows(data, rows_);
     if (key.size() != SipHash::key_size) throw wrong_key(key, std::to_string(SipHash::key_size));
     const SipHash hash(key.data());
-    py::array_t<std::uint64_t> out(rows.count);
+    py::array_t<std::uint64_t> out(rows.count());
     std::uint64_t* const hashes = out.mutable_data();
-    const py::gil_scoped_release nogil;
-    for (ptrdiff_t i = 0; i < rows.count; ++i)
-        hashes[i] = hash(rows.row(i).data(), rows.row(i).size());
+    std::optional<py::gil_scoped_release> nogil;
+    if (rows.are_many()) nogil.emplace();
+    for (ptrdiff_t i = 0; i < rows.count(); ++i) hashes[i] = hash(rows.row(i), rows.size());
     return out;
 }
 
@@ -250,19 +256,20 @@ py::array_t<std::uint32_t> blake2b(const py::object& key_, const py::object& pre
     if (key.empty() || key.size() > Blake2b<1>::max_key) {
         throw wrong_key(key, "1 to " + std::to_string(Blake2b<1>::max_key));
     }
-    py::array_t<std::uint32_t> out({rows.count, ptrdiff_t{4}});
+    py::array_t<std::uint32_t> out({rows.count(), ptrdiff_t{4}});
     static_assert(4 * sizeof(std::uint32_t) == Blake2b<1>::digest_size);
     auto* const digests = reinterpret_cast<char*>(out.mutable_data());
-    const py::gil_scoped_release nogil;
+    std::optional<py::gil_scoped_release> nogil;
+    if (rows.are_many()) nogil.emplace();
     Blake2b<1> common(key);
     common.update(prefix.data(), prefix.size());
-    active_kernels().blake2b(common, rows.row(0).data(), rows.row(0).size(), rows.count, digests);
+    active_kernels().blake2b(common, rows.row(0), rows.size(), rows.count(), digests);
     return out;
 }
 
 // A table of `size` places, of which a hash has that of its lowest bits, and takes it.
 ptrdiff_t count_seen(const py::object& table_, const py::object& hashes_) {
-    using Hashes = py::array_t<std::uint64_t, py::array::c_style>;
+    using Hashes = py::array_t<std::uint64_t, packed>;
     const py::array given = array_of("hashes", hashes_);
     const bool fits = py::isinstance<Hashes>(table_);
     auto table = fits ? py::reinterpret_borrow<Hashes>(table_) : Hashes();
@@ -274,6 +281,7 @@ ptrdiff_t count_seen(const py::object& table_, const py::object& hashes_) {
         throw py::value_error("hashes must be uint64 (n,)");
     }
     const auto hashes = Hashes::ensure(given);
+    if (!hashes) throw py::error_already_set();
     std::uint64_t* const places = table.mutable_data();
     ptrdiff_t seen = 0;
     for (ptrdiff_t i = 0; i < hashes.size(); ++i) {

@@ -86,8 +86,8 @@ def blake2b(key: bytes, prefix: bytes, data: bytes, rows: int) -> NDArray[np.uin
 def count_seen(table: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> int:
     """Return how many hashes (n,) are in their places in a table, and put each in its place.
 
-    A hash has the place of its lowest bits, so that the table's size is a power of two. Its places
-    are 0 at first, as the hash 0 is.
+    A hash has the place of its lowest bits, so that the table's size is a power of two. Zeros are
+    empty places, so that the hash 0 counts as seen in a fresh table.
     """
 
 def philox4x32(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -183,9 +183,9 @@ class Bounded:
             place.takes_out(message)
             if place.gave_way:
                 await asyncio.sleep(0)  # where it ends
-            seconds = place.deadline.stop()  # this waits for the client
+            place.deadline.stop()  # this waits for the client
             await send(message)
-            place.deadline.move(now() + seconds)
+            place.deadline.resume()
 
         with place.deadline:
             await self.app(scope, received, sent)

@@ -13,6 +13,9 @@ from types import TracebackType
 import anyio
 from typing_extensions import Self
 
+TICK_SECONDS = 1e-3
+"""uvloop's clock has no finer ones: an alarm may ring that much before its time."""
+
 
 class Deadline:
     """A context manager whose work is cancelled once its time has come, or by `cancel`.
@@ -28,6 +31,7 @@ class Deadline:
         self._scope = anyio.CancelScope()
         self._alarm: asyncio.TimerHandle | None = None
         self._at = at
+        self._left: float | None = None
         self._rings = math.inf
 
     def __enter__(self) -> Self:
@@ -43,6 +47,7 @@ class Deadline:
     ) -> bool | None:
         if self._alarm is not None:
             self._alarm.cancel()
+        self._rings = -math.inf  # nothing is before it, so that nothing rings any more
         return self._scope.__exit__(kind, error, trail)
 
     @property
@@ -54,10 +59,16 @@ class Deadline:
         """End the work now."""
         self._scope.cancel()
 
-    def stop(self) -> float:
-        """Leave all the time there is, and return the seconds that were left."""
-        left, self._at = self._at - self._loop.time(), math.inf
-        return left
+    def stop(self) -> None:
+        """Have time stand still until `resume`."""
+        if self._left is None:
+            self._left, self._at = self._at - self._loop.time(), math.inf
+
+    def resume(self) -> None:
+        """Leave the time that was left."""
+        if self._left is not None:
+            at, self._left = self._loop.time() + self._left, None
+            self.move(at)
 
     def move(self, at: float) -> None:
         """Set another time."""
@@ -70,7 +81,7 @@ class Deadline:
 
     def _ring(self) -> None:
         self._rings = math.inf
-        if self._at <= self._loop.time():
+        if self._at - self._loop.time() < TICK_SECONDS:
             self._scope.cancel()
         else:
             self.move(self._at)

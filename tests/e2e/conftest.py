@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -25,6 +23,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from dynaserve.serving.settings import ServeSettings
+from tests.ports import free_port
 
 CLASSIFIER = "dynaserve.serving.classifier:Classifier"
 ODD = "tests.e2e.odd_anonymizer:Anonymizer"
@@ -36,22 +35,6 @@ ODD_LIMITS = {
 }
 START_SECONDS = 120
 MAX_ROWS = 2000
-
-
-PORTS = itertools.count(os.getpid() * 97)
-"""Numbers of ports, far from those of processes that start beside this one."""
-
-
-def free_port() -> int:
-    """Return a port that no other test is given, nor a connection before it is bound to.
-
-    Systems give connections, and whoever asks for any port, those from 32,768 on.
-    """
-    while True:
-        port = 20_000 + next(PORTS) % 12_000
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @dataclass

@@ -20,6 +20,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.ports import free_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -38,12 +39,6 @@ def scraped(url: str) -> dict[str, float]:
             labels = ",".join(f'{key}="{sample.labels[key]}"' for key in sorted(sample.labels))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def odd_requests(url: str) -> None:

@@ -105,12 +105,38 @@ void known_answer(const dynaserve::Kernels& kernels) {
     expect(std::memcmp(words, expected, sizeof words) == 0, kernels.name, 0, words[0]);
 }
 
+std::vector<char> digests(const dynaserve::Kernels& kernels, const std::vector<char>& message,
+                          std::ptrdiff_t rows) {
+    dynaserve::Blake2b<1> common("a key");
+    common.update("before", 6);
+    std::vector<char> found(16 * rows);
+    kernels.blake2b(common, message.data(), message.size() / rows, rows, found.data());
+    return found;
+}
+
+void compare_hashes(const dynaserve::Kernels& scalar, const dynaserve::Kernels& neon) {
+    for (const std::ptrdiff_t rows : {1, 2, 3, 5}) {
+        for (const std::ptrdiff_t size : {0, 1, 121, 122, 123, 128, 250, 257, 1000}) {
+            std::vector<char> message(static_cast<std::size_t>(rows * size));
+            for (std::size_t i = 0; i < message.size(); ++i) message[i] = static_cast<char>(7 * i);
+            expect(digests(scalar, message, rows) == digests(neon, message, rows),
+                   "blake2b differs", size, static_cast<double>(rows));
+        }
+    }
+    // hashlib.blake2b(b"beforeabc", key=b"a key", digest_size=16)
+    const unsigned char known[] = {0x2a, 0x50, 0x58, 0xeb, 0xb7, 0xd0, 0xea, 0x2f,
+                                   0x2c, 0xbe, 0x25, 0x8a, 0x85, 0xd0, 0xf5, 0xb8};
+    const auto found = digests(neon, {'a', 'b', 'c'}, 1);
+    expect(std::memcmp(found.data(), known, sizeof known) == 0, "blake2b of neon", 3, 1);
+}
+
 }  // namespace
 
 int main() {
     const auto scalar = dynaserve::scalar_kernels(), neon = dynaserve::neon_kernels();
     known_answer(scalar);
     known_answer(neon);
+    compare_hashes(scalar, neon);
     int sizes = 0;
     for (const std::ptrdiff_t k :
          {2, 3, 4, 5, 10, 16, 17, 31, 33, 100, 127, 128, 129, 1000, 5003}) {

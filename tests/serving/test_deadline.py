@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -61,19 +62,65 @@ def test_an_earlier_deadline_takes_the_place_of_a_later_one() -> None:
     assert in_loop(work)
 
 
-def test_time_that_stands_still_ends_nothing_until_it_goes_on() -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_time_that_stands_still_ends_nothing_until_it_goes_on(times: int) -> None:
     async def work(now: Any) -> Any:
-        with Deadline(now() + 0.05) as deadline:
-            left = deadline.stop()
-            await asyncio.sleep(0.1)  # past the time at which it would have ended
-            deadline.move(now() + left)
+        with Deadline(now() + 0.2) as deadline:
             begun = now()
+            for _ in range(times):  # as two sends at once do
+                deadline.stop()
+            await asyncio.sleep(0.3)  # past the time at which it would have ended
+            assert not deadline.caught
+            for _ in range(times):
+                deadline.resume()
             await asyncio.Event().wait()
-        return deadline.caught, left, now() - begun
+        return deadline.caught, now() - begun
 
-    caught, left, seconds = in_loop(work)
+    caught, seconds = in_loop(work)
     assert caught
-    assert seconds >= left > 0
+    assert seconds >= 0.3
+
+
+def alarms(work: Callable[[Any], Any]) -> list[asyncio.TimerHandle]:
+    """Return the alarms that deadlines of some work set."""
+    found = []
+
+    async def watched(now: Any) -> None:
+        loop = asyncio.get_running_loop()
+        call_at = loop.call_at
+
+        def noted(when: float, callback: Any, *arguments: Any, **options: Any) -> Any:
+            handle = call_at(when, callback, *arguments, **options)
+            if isinstance(getattr(callback, "__self__", None), Deadline):
+                found.append(handle)
+            return handle
+
+        with mock.patch.object(loop, "call_at", noted):
+            await work(now)
+
+    in_loop(watched)
+    return found
+
+
+def test_one_alarm_does_for_deadlines_that_become_later() -> None:
+    async def work(now: Any) -> None:
+        with Deadline(now() + 60) as deadline:
+            for later in range(5):
+                deadline.move(now() + 60 + later)
+            deadline.stop()
+            deadline.resume()
+
+    (alarm,) = alarms(work)
+    assert alarm.cancelled()
+
+
+def test_there_is_no_alarm_for_what_has_no_end_or_has_ended() -> None:
+    async def work(now: Any) -> None:
+        with Deadline(math.inf) as deadline:
+            deadline.move(math.inf)
+        deadline.move(now() + 60)
+
+    assert alarms(work) == []
 
 
 def test_no_deadline_at_all_is_one() -> None:

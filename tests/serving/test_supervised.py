@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import bentoml
 import pytest
@@ -10,15 +9,6 @@ from bentoml.exceptions import BentoMLConfigException
 from dynaserve.serving import orphans, supervised
 from dynaserve.serving.access import gate
 from dynaserve.serving.supervised import SupervisedService
-
-
-@pytest.fixture(autouse=True)
-def environment() -> Iterator[None]:
-    """Put back what a check leaves for the workers."""
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 class Fragile(SupervisedService):

@@ -104,9 +104,14 @@ class QueryKeys:
         return self._key.row_hashes(prefix, every, count)
 
     def _of_bytes(self, queries: list[bytes]) -> NDArray[np.uint32]:
-        prefix = self._prefix("bytes", ())
-        hashes = [self._key.row_hashes(prefix, query, 1) for query in queries]
-        return np.concatenate(hashes) if hashes else np.empty((0, 4), np.uint32)
+        common = self._key.blake2b(digest_size=_KEY_BYTES)
+        common.update(self._prefix("bytes", ()))
+        digests = []
+        for query in queries:  # of any sizes, which the core does not hash side by side
+            state = common.copy()
+            state.update(query)
+            digests.append(state.digest())
+        return _as_words(b"".join(digests))
 
 
 def _framed(*parts: bytes) -> bytes:

@@ -51,9 +51,10 @@ def decide_keys(settings: ServiceSettings) -> None:
     """Have the workers that this process will start do as it does now, with keys or without.
 
     One that starts when a file of keys has come must not ask for keys while others answer without,
-    and one that starts when it is gone must not do without.
+    and one that starts when it is gone must not do without. What a parent decided for workers of
+    its own holds here only if it has keys.
     """
-    os.environ.pop(KEYLESS, None)  # by a parent: no worker of it
+    os.environ.pop(KEYLESS, None)
     if keys := key_file(settings):
         os.environ[variable("keys")] = str(keys)
     else:

@@ -26,6 +26,7 @@ from dynaserve.serving import connections
 from dynaserve.serving.telemetry import exposition, metrics, start_metrics
 from dynaserve.serving.telemetry.exposition import serve_metrics
 from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, OWN_FOLDER
+from tests.ports import free_port
 
 WORKER = """\
 import sys
@@ -155,11 +156,9 @@ def test_a_worker_that_counts_by_itself_still_tells_of_the_others(
         assert read(client.get("/metrics").text)[ANSWERED] == 3
 
 
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture(name="free_port")
+def a_free_port() -> int:
+    return free_port()
 
 
 SUPERVISOR = """\
