@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,7 +32,7 @@ SECRET = "471108151623"
 """Somewhere in every request of ``odd_requests``, and to be found nowhere else."""
 
 
-def scraped(url: str) -> dict[str, float]:
+def read(url: str) -> dict[str, float]:
     """Return samples by name and labels, written as Prometheus does."""
     found = {}
     for family in text_string_to_metric_families(httpx.get(url, timeout=30).text):
@@ -39,6 +40,20 @@ def scraped(url: str) -> dict[str, float]:
             labels = ",".join(f'{key}="{sample.labels[key]}"' for key in sorted(sample.labels))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found
+
+
+def scraped(url: str) -> dict[str, float]:
+    """Return every sample, once none is on its way: requests are counted after their answers."""
+
+    def ended(found: dict[str, float]) -> dict[str, float]:
+        ours = (name for name in found if name.startswith("dynaserve_requests_total"))
+        return {name: found[name] for name in ours if "/metrics" not in name}
+
+    before, after = {"": 0.0}, read(url)
+    while ended(before) != ended(after):
+        time.sleep(0.1)
+        before, after = after, read(url)
+    return after
 
 
 def odd_requests(url: str) -> None:
