@@ -157,7 +157,7 @@ def test_a_client_that_hangs_up_frees_the_model_for_the_next(odd: Any) -> None:
     until(has(odd, "ended"))
     assert post(odd).status_code == 200
     counted = 'dynaserve_requests_total{endpoint="/anonymize",status="499"}'
-    assert counted in httpx.get(f"{odd.url}/metrics").text
+    until(lambda: counted in httpx.get(f"{odd.url}/metrics").text)
     assert "Traceback" not in odd.logged()
 
 
