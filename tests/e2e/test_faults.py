@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
@@ -117,12 +117,11 @@ def test_ten_thousand_malformed_requests_are_refused_and_change_nothing(
 
     def send(numbers: range) -> Counter[int]:
         got: Counter[int] = Counter()
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
-        for number in numbers:
-            answer = asked(connection, *malformed(number, good))
-            assert list(orjson.loads(answer.read())) == ["error"]
-            got[answer.status] += 1
-        connection.close()
+        with closing(HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+            for number in numbers:
+                answer = asked(connection, *malformed(number, good))
+                assert list(orjson.loads(answer.read())) == ["error"]
+                got[answer.status] += 1
         return got
 
     def asked(connection: HTTPConnection, *request: Any) -> HTTPResponse:
