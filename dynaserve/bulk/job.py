@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -192,7 +193,8 @@ def _process(run: str, job: Job, version: str, task: Task, output: Output) -> Re
     task.unit.shard.require_same()
     if done.rows != task.rows:
         raise StoppedError(f"{task.unit.shard.name}: has changed since the run began")
-    output.put(task.number, done.content, [each.line() for each in done.rejects])
+    with _writing(run):
+        output.put(task.number, done.content, [each.line() for each in done.rejects])
     return Receipt(done.rows, len(done.rejects))
 
 
@@ -242,9 +244,38 @@ def _start(job: Job) -> Work:
         raise StoppedError(f"a worker on {socket.gethostname()}: {error}") from None
 
 
+_writes = threading.Condition()
+_in_hand: Counter[str] = Counter()
+"""How many parts each run is writing."""
+_PATIENCE = 10.0
+"""Seconds that the end of a run waits for parts to be written."""
+
+
+@contextmanager
+def _writing(run: str) -> Iterator[None]:
+    """Write for a run, unless it has ended; its end waits for what has begun."""
+    with _writes:
+        if run in _ended:
+            raise StoppedError("the run has ended")
+        _in_hand[run] += 1
+    try:
+        yield
+    finally:
+        with _writes:
+            _in_hand[run] -= 1
+            if not _in_hand[run]:
+                del _in_hand[run]
+            _writes.notify_all()
+
+
 def forget(run: str) -> None:
-    """Let go of what a run is done with, models and keys, and of files that were read."""
-    if run not in _ended:
-        _ended.append(run)
+    """Let go of what a run is done with, models and keys, and of files that were read.
+
+    Nothing is written for it once this returns.
+    """
+    with _writes:
+        if run not in _ended:
+            _ended.append(run)
+        _writes.wait_for(lambda: not _in_hand[run], _PATIENCE)
     _works.pop(run, None)
     close()

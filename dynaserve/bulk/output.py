@@ -272,9 +272,12 @@ def opened(path: Path, suffix: str) -> Iterator[Output]:
     output = Output(path, suffix)
     output.ledger()
     with locked(path):
-        if output.ledger() is not None:
-            output.clear()
-        yield output
+        output.ledger()  # what came before the lock is another's
+        output.clear()
+        try:
+            yield output
+        finally:
+            output.clear()  # of workers that were killed
 
 
 @contextmanager

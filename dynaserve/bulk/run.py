@@ -139,7 +139,6 @@ def run(
                     files.begin(ledger)
                 receipts = work.rest(ledger.rows, done, files.of(ledger))
             _require_here(files, receipts)
-            files.clear()  # of workers that were killed
         require_unchanged(source, begun)
         before = sum(ledger.rows[number] for number in done)
         return Summary(sum(ledger.rows), before, files.gather_rejects(len(units)))

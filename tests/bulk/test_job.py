@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from dynaserve.bulk.job import Done, Reject, Task, forget, process, survey
 from dynaserve.bulk.output import Output
 from dynaserve.bulk.shards import cut, find_shards
 from tests.bulk.jobs import Upper, lines
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -90,15 +94,54 @@ def test_runs_that_were_killed_do_not_fill_the_memory(
     assert len(job_module._ended) == 100
 
 
-def test_a_call_that_outlives_its_run_lets_go_of_what_it_made(task: Task, output: Output) -> None:
-    def kept_after_a_call(run: str) -> bool:
-        process(run, Upper(), __version__, task, output)
-        return run in job_module._works
-
-    assert kept_after_a_call("one")
+def test_a_call_that_outlives_its_run_writes_nothing_and_lets_go_of_what_it_made(
+    tmp_path: Path, task: Task, output: Output
+) -> None:
+    process("one", Upper(), __version__, task, output)
+    assert "one" in job_module._works
     forget("one")
-    assert not kept_after_a_call("one")
-    assert kept_after_a_call("two")
+    (part,) = tmp_path.glob("part-*")
+    part.unlink()
+    with pytest.raises(StoppedError, match="the run has ended"):
+        process("one", Upper(), __version__, task, output)
+    assert not part.exists()
+    assert "one" not in job_module._works
+    process("two", Upper(), __version__, task, output)
+    assert "two" in job_module._works
+
+
+def test_the_end_of_a_run_waits_for_the_part_that_is_being_written(
+    tmp_path: Path, task: Task, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, let, fsync = threading.Event(), threading.Event(), os.fsync
+
+    def held(descriptor: int) -> None:
+        begun.set()
+        assert let.wait(PATIENCE)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", held)
+    with ThreadPoolExecutor(2) as threads:
+        written = threads.submit(process, "one", Upper(), __version__, task, output)
+        assert begun.wait(PATIENCE)
+        ended = threads.submit(forget, "one")
+        until(lambda: "one" in job_module._ended)
+        assert not ended.done()
+        forget("another")
+        let.set()
+        ended.result()
+        assert list(tmp_path.glob("*part-*")) == [output.path / "part-000000000.jsonl"]
+        assert written.result().rows == 10
+    assert not job_module._in_hand
+
+
+def test_the_end_of_a_run_does_not_wait_for_ever(
+    task: Task, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(Output, "put", lambda *_: forget("one"))
+    process("one", Upper(), __version__, task, output)
+    assert not job_module._in_hand
 
 
 def test_another_number_of_rows_is_another_input(

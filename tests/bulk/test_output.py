@@ -185,6 +185,8 @@ def test_one_run_at_a_time_writes_and_what_a_crash_left_is_cleared(tmp_path: Pat
         assert not any(each.exists() for each in left)
         assert kept.exists()
         assert output.done(1) == {0}
+        left[0].write_bytes(b"half")
+    assert not left[0].exists()
 
 
 @pytest.mark.parametrize("name", [".movie.part-1", "part-000000000.jsonl", "_ledger.json"])
