@@ -23,7 +23,7 @@ from itertools import pairwise
 from threading import Event
 from time import monotonic, sleep
 
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 
 TIMEOUT_SECONDS = 30.0
 RETRY_SECONDS = 0.02
@@ -49,7 +49,7 @@ class Connection:
 
     def __init__(self, port: int, request: Request, timeout: float = TIMEOUT_SECONDS) -> None:
         self._port, self._timeout = port, timeout
-        self._message = message(request)
+        self._message = request.message()
         self._socket: socket.socket | None = None
 
     def ask(self) -> Outcome:
@@ -88,13 +88,6 @@ class Connection:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-
-
-def message(request: Request) -> bytes:
-    """Return a request as it goes over the wire."""
-    headers = {"Host": "127.0.0.1", "Content-Length": str(len(request.body)), **request.headers}
-    lines = [f"POST {request.path} HTTP/1.1", *(f"{key}: {headers[key]}" for key in headers)]
-    return "\r\n".join([*lines, "", ""]).encode() + request.body
 
 
 def _with_answer(response: HTTPResponse) -> Outcome:

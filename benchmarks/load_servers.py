@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 
 from benchmarks import service
+from benchmarks.clients import Request
 from benchmarks.processes import Running, dynaserve, running
 from benchmarks.routes import ROUTES
-from benchmarks.servers import Request
 
 ROWS = 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 
 ERRORS = ("connect", "read", "write", "status", "timeout")
 

@@ -13,7 +13,7 @@ import numpy as np
 import tritonclient.http as triton
 from numpy.typing import NDArray
 
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 
 
 class Route(NamedTuple):

@@ -33,8 +33,9 @@ from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import machine, spread
+from benchmarks.clients import Block, Clients
 from benchmarks.routes import ROUTES, Route
-from benchmarks.servers import Block, Clients, serving
+from benchmarks.servers import serving
 from dynaserve import RankTemplate
 
 ROOT = Path(__file__).resolve().parent.parent

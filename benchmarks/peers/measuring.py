@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from benchmarks.clients import Block, Clients, Request
 from benchmarks.peers.contestants import Contestant, contestants
 from benchmarks.peers.model import probabilities, weights
 from benchmarks.peers.ways import Way
 from benchmarks.processes import running
-from benchmarks.servers import Block, Clients, Request
 from benchmarks.service import order, requested_rows
 
 BLOCK_SECONDS = 0.05

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import routes
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 
 Rows = NDArray[np.float32]
 JSON_TYPE = {"Content-Type": "application/json"}

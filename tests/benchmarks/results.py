@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import scaling, service
+from benchmarks.clients import Block
 from benchmarks.routes import ROUTES
-from benchmarks.servers import Block
 
 MACHINE = {
     "isa": "avx512",

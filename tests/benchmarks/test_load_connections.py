@@ -11,8 +11,8 @@ from threading import Thread
 
 import pytest
 
-from benchmarks.load_connections import Connection, Crowd, Outcome, longest_pause, message
-from benchmarks.servers import Request
+from benchmarks.clients import Request
+from benchmarks.load_connections import Connection, Crowd, Outcome, longest_pause
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's tcp_info")
 
@@ -39,7 +39,7 @@ def server(handle: Handler) -> Iterator[tuple[int, Thread]]:
 
 
 def read(connection: socket.socket) -> None:
-    assert len(connection.recv(65536)) == len(message(REQUEST))
+    assert len(connection.recv(65536)) == len(REQUEST.message())
 
 
 def answer(connection: socket.socket) -> None:

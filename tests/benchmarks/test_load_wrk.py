@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks import load_wrk
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 
 REQUEST = Request("/here", bytes(range(256)), {"X-Asked": 'so "quoted"'})
 

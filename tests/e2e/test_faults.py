@@ -26,7 +26,7 @@ import orjson
 import pytest
 
 from benchmarks.load_connections import Crowd, Outcome
-from benchmarks.servers import Request
+from benchmarks.clients import Request
 from tests.e2e.conftest import Server
 
 pytestmark = pytest.mark.e2e

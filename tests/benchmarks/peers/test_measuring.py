@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.clients import Block, Request
 from benchmarks.peers import measuring
 from benchmarks.peers.measuring import Asked, WrongAnswerError, check
-from benchmarks.servers import Block, Request
 
 EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
 DEFENDED = np.array([[0.3, 0.7], [0.45, 0.55]])
