@@ -25,8 +25,8 @@ import numpy as np
 import orjson
 import pytest
 
-from benchmarks.load_connections import Crowd, Outcome
 from benchmarks.clients import Request
+from benchmarks.load_connections import Crowd, Outcome
 from tests.e2e.conftest import Server
 
 pytestmark = pytest.mark.e2e
