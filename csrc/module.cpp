@@ -357,16 +357,16 @@ PYBIND11_MODULE(_core, module) {
     module.def("available_isas", &available_isas);
     define(module, "dynanoise",
            "dynanoise(logits, row_keys, base_variance, sensitivity_scale, temperature, "
-           "preserve_top1=False, *, threads=1)",
+           "preserve_top1=False, threads=1)",
            &dynanoise, "logits"_a, "row_keys"_a, "base_variance"_a, "sensitivity_scale"_a,
-           "temperature"_a, "preserve_top1"_a = false, py::kw_only(), "threads"_a = 1);
+           "temperature"_a, "preserve_top1"_a = false, "threads"_a = 1);
     module.def("labels_kept", [] { return labels_kept.load(std::memory_order_relaxed); });
-    define(module, "sensitivity", "sensitivity(logits, *, threads=1)", &sensitivity, "logits"_a,
-           py::kw_only(), "threads"_a = 1);
+    define(module, "sensitivity", "sensitivity(logits, threads=1)", &sensitivity, "logits"_a,
+           "threads"_a = 1);
     define(module, "rank_template",
-           "rank_template(logits, confidence, rank_weights, tail_weight, *, threads=1)",
+           "rank_template(logits, confidence, rank_weights, tail_weight, threads=1)",
            &rank_template, "logits"_a, "confidence"_a, "rank_weights"_a, "tail_weight"_a,
-           py::kw_only(), "threads"_a = 1);
+           "threads"_a = 1);
     define(module, "canonical_bytes", "canonical_bytes(array)", &canonical_bytes, "array"_a);
     define(module, "siphash", "siphash(key, data, rows)", &siphash, "key"_a, "data"_a, "rows"_a);
     define(module, "blake2b", "blake2b(key, prefix, data, rows)", &blake2b, "key"_a, "prefix"_a,

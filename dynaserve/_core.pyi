@@ -30,7 +30,6 @@ def dynanoise(
     sensitivity_scale: float,
     temperature: float,
     preserve_top1: bool = False,
-    *,
     threads: int = 1,
 ) -> NDArray[np.float32]:
     """Return softmax((x + s g) / T), float32 (..., k), with s^2 = base_variance (1 + scale R).
@@ -48,7 +47,7 @@ def labels_kept() -> int:
     tell what its noise did, and so must stay inside the process.
     """
 
-def sensitivity(logits: NDArray[Any], *, threads: int = 1) -> NDArray[np.float32]:
+def sensitivity(logits: NDArray[Any], threads: int = 1) -> NDArray[np.float32]:
     """Return R = clamp(1 - H / log k, 0, 1) of each row, float32 (...)."""
 
 def rank_template(
@@ -56,7 +55,6 @@ def rank_template(
     confidence: NDArray[Any],
     rank_weights: NDArray[Any],
     tail_weight: float,
-    *,
     threads: int = 1,
 ) -> NDArray[np.float32]:
     """Return template probabilities, float32 (..., k), from the order of the top classes alone.

@@ -160,7 +160,7 @@ class DynaNoise:
             self._config.sensitivity_scale,
             self._config.temperature,
             self._config.preserve_top1,
-            threads=self._threads,
+            self._threads,  # by name it would take half a microsecond
         )
         return cast("ArrayT", rows.wrap(released))
 

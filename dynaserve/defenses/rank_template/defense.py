@@ -274,7 +274,7 @@ class RankTemplate:
         self, logits: NDArray[Any], confidence: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         weights, tail = self._rank_weights, self._template.tail_weight
-        return _core.rank_template(logits, confidence, weights, tail, threads=self._threads)
+        return _core.rank_template(logits, confidence, weights, tail, self._threads)
 
 
 def _floats(values: Any) -> tuple[float, ...]:
