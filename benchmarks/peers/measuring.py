@@ -2,6 +2,9 @@
 
 All servers of a model run at the same time. In a round each contestant gets a block forwards and
 another one backwards, of about as many milliseconds for all that answer within that.
+
+A block is measured once it runs evenly: of clients that begin together the first ones wait for
+nobody, and would make a server seem fast that answers few requests in a block.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from benchmarks.processes import running
 from benchmarks.service import order, requested_rows
 
 BLOCK_SECONDS = 0.05
+LEAST = 4
+"""Requests of each client that count in a block, however long they take."""
 CLIENTS = (1, 8)
 
 
@@ -51,7 +56,7 @@ class Asked(NamedTuple):
     port: int
     request: Request
     requests: int
-    """Of each client in a block."""
+    """Of each client in a block, that count."""
 
 
 Rounds = dict[str, list[NDArray[np.float64]]]
@@ -95,8 +100,9 @@ def _prepare(
             except RuntimeError as error:
                 raise RuntimeError(f"{name} {kind}: {error}") from error
             for _ in range(3):
-                seconds = _block(one, clients).seconds
-            asked[f"{name} {kind}"] = one._replace(requests=max(1, round(BLOCK_SECONDS / seconds)))
+                seconds = float(np.median(_block(one, clients)))
+            requests = max(LEAST, round(BLOCK_SECONDS / seconds))
+            asked[f"{name} {kind}"] = one._replace(requests=requests)
     return asked
 
 
@@ -123,15 +129,19 @@ def check(answer: NDArray[Any], expected: NDArray[np.float32], defended: bool) -
         )
 
 
-def _block(asked: Asked, clients: int) -> Block:
-    """Time a block on connections of its own.
+def _block(asked: Asked, clients: int) -> NDArray[np.float64]:
+    """Return the seconds of each request of a block, on connections of its own.
 
     Some rounds outlast the five seconds after which servers hang up on who is silent. The first
     request of each connection does not count.
     """
     with closing(Clients(asked.port, asked.request, clients)) as open_clients:
-        open_clients.block(1)
-        return open_clients.block(asked.requests)
+        return settled(open_clients.block(1 + asked.requests), clients)
+
+
+def settled(block: Block, clients: int) -> NDArray[np.float64]:
+    """Return the seconds of all requests but the first of each client."""
+    return block.latencies.reshape(clients, -1)[:, 1:].ravel()
 
 
 def _ask(asked: dict[str, Asked], clients: int, rounds: int) -> Rounds:
@@ -139,7 +149,7 @@ def _ask(asked: dict[str, Asked], clients: int, rounds: int) -> Rounds:
     for number in range(rounds):
         taken: dict[str, list[NDArray[np.float64]]] = {name: [] for name in asked}
         for name in order(list(asked), number):
-            taken[name].append(_block(asked[name], clients).latencies)
+            taken[name].append(_block(asked[name], clients))
         for name, blocks in taken.items():
             found[name].append(np.concatenate(blocks))
     return found

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.clients import Block, Request
 from benchmarks.peers import measuring
-from benchmarks.peers.measuring import Asked, WrongAnswerError, check
+from benchmarks.peers.measuring import Asked, WrongAnswerError, check, settled
 
 EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
 DEFENDED = np.array([[0.3, 0.7], [0.45, 0.55]])
@@ -38,9 +39,9 @@ def test_every_round_has_two_blocks_of_everyone(monkeypatch: pytest.MonkeyPatch)
     asked = {name: Asked(port, Request("/", b"", {}), port) for port, name in enumerate("ab", 1)}
     order: list[int] = []
 
-    def block(one: Asked, clients: int) -> Block:
+    def block(one: Asked, clients: int) -> NDArray[np.float64]:
         order.append(one.port)
-        return Block(np.full(clients * one.requests, float(len(order))), 1.0)
+        return np.full(clients * one.requests, float(len(order)))
 
     monkeypatch.setattr(measuring, "_block", block)
     rounds = measuring._ask(asked, clients=8, rounds=2)
@@ -48,3 +49,8 @@ def test_every_round_has_two_blocks_of_everyone(monkeypatch: pytest.MonkeyPatch)
     assert [len(each) for each in rounds["b"]] == [32, 32]
     assert set(rounds["a"][0]) == {1.0, 4.0}
     assert set(rounds["b"][1]) == {5.0, 8.0}
+
+
+def test_the_first_request_of_each_client_does_not_count() -> None:
+    block = Block(np.array([9.0, 1.0, 2.0, 8.0, 3.0, 4.0]), 10.0)
+    assert settled(block, 2).tolist() == [1, 2, 3, 4]
