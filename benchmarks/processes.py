@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.ports import free_port
 
 DYNASERVE = Path(sys.executable).with_name("dynaserve")
 START_SECONDS = 120
@@ -87,13 +88,6 @@ def running(servers: Mapping[str, Server], directory: Path) -> Iterator[dict[str
 def clean_up_on_sigterm() -> None:
     """Have a SIGTERM end this process the orderly way, so that its servers end too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _log(directory: Path, name: str) -> Path:

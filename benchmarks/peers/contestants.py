@@ -18,7 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.peers import ways
 from benchmarks.peers.model import CLASSES, FEATURES, probabilities, weights
 from benchmarks.peers.ways import MODEL, Way
-from benchmarks.processes import Command, Server, dynaserve, free_port
+from benchmarks.ports import free_port
+from benchmarks.processes import Command, Server, dynaserve
 from benchmarks.service import requested_rows
 from dynaserve import RankTemplate
 

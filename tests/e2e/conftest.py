@@ -22,8 +22,8 @@ import psutil
 import pytest
 from sklearn.datasets import load_digits
 
+from benchmarks.ports import free_port
 from dynaserve.serving.settings import ServeSettings
-from tests.ports import free_port
 
 CLASSIFIER = "dynaserve.serving.classifier:Classifier"
 ODD = "tests.e2e.odd_anonymizer:Anonymizer"

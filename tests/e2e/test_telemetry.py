@@ -21,7 +21,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.ports import free_port
+from benchmarks.ports import free_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e

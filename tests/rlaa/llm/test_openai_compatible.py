@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ports import free_port
 from dynaserve.rlaa.llm import (
     CancelledError,
     Completion,
@@ -166,11 +167,8 @@ def test_the_next_address_is_tried_and_the_name_is_kept(
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     with pytest.raises(UnavailableError, match="ConnectError") as error:
-        OpenAICompatibleLLM(f"http://127.0.0.1:{port}", "small").complete(ASK)
+        OpenAICompatibleLLM(f"http://127.0.0.1:{free_port()}", "small").complete(ASK)
     assert "127.0.0.1" not in str(error.value)
 
 

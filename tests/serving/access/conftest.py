@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ports import free_port
 from dynaserve.serving.access.records import KeyRecord, changing
 
 CREATED = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -90,9 +91,7 @@ class Redis:
 
     def start(self) -> None:
         if not self.port:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.port = probe.getsockname()[1]
+            self.port = free_port()
         self.process = subprocess.Popen(
             [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
             cwd=self.directory,

@@ -22,11 +22,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from benchmarks.ports import free_port
 from dynaserve.serving import connections
 from dynaserve.serving.telemetry import exposition, metrics, start_metrics
 from dynaserve.serving.telemetry.exposition import serve_metrics
 from dynaserve.serving.telemetry.folder import CLIENT_FOLDER, OWN_FOLDER
-from tests.ports import free_port
 
 WORKER = """\
 import sys

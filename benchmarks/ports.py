@@ -23,4 +23,4 @@ def free_port() -> int:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
-    raise AssertionError("no port is free")
+    raise RuntimeError("no port is free")
