@@ -9,6 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.clients import Request
 
 ERRORS = ("connect", "read", "write", "status", "timeout")
@@ -21,13 +24,17 @@ wrk.body = body:read("*a")
 body:close()
 {headers}
 function done(summary, latency, requests)
-  local errors = summary.errors
+  local errors, quantiles = summary.errors, {{}}
+  for i = 1, {quantiles} do
+    quantiles[i] = string.format("%f", latency:percentile(100 * (i - 0.5) / {quantiles}))
+  end
   io.write(string.format(
-    '\\n{mark}{{"requests": %d, "microseconds": %d, "p50": %f, "p99": %f, "errors": [%d, %d, %d, %d, %d]}}\\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    '\\n{mark}{{"requests": %d, "microseconds": %d, "quantiles": [%s], "errors": [%d, %d, %d, %d, %d]}}\\n',
+    summary.requests, summary.duration, table.concat(quantiles, ", "),
     errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end
 """  # noqa: E501 - one format string
+QUANTILES = 200
 MARK = "report: "
 
 
@@ -41,10 +48,20 @@ class Load(NamedTuple):
     requests: int
     """That got an answer."""
     seconds: float
-    p50_ms: float
-    p99_ms: float
+    latencies: NDArray[np.float64]
+    """Seconds that requests took, by `QUANTILES` of them, sorted."""
     errors: dict[str, int]
     """Kind, as in ``ERRORS``, -> how many."""
+
+    @property
+    def p50_ms(self) -> float:
+        """The median."""
+        return 1e3 * float(np.quantile(self.latencies, 0.5))
+
+    @property
+    def p99_ms(self) -> float:
+        """What 99% of the requests took at most."""
+        return 1e3 * float(np.quantile(self.latencies, 0.99))
 
     @property
     def per_second(self) -> float:
@@ -92,7 +109,9 @@ def script(request: Request, body: Path) -> str:
         f"wrk.headers[{json.dumps(name)}] = {json.dumps(value)}"
         for name, value in request.headers.items()
     )
-    return SCRIPT.format(body=json.dumps(str(body)), headers=headers, mark=MARK)
+    return SCRIPT.format(
+        body=json.dumps(str(body)), headers=headers, mark=MARK, quantiles=QUANTILES
+    )
 
 
 def read_report(output: str) -> Load:
@@ -101,7 +120,6 @@ def read_report(output: str) -> Load:
     return Load(
         requests=found["requests"],
         seconds=found["microseconds"] / 1e6,
-        p50_ms=found["p50"] / 1e3,
-        p99_ms=found["p99"] / 1e3,
+        latencies=np.array(found["quantiles"]) / 1e6,
         errors=dict(zip(ERRORS, found["errors"], strict=True)),
     )

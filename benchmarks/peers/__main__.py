@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import machine
+from benchmarks import load_wrk, machine
 from benchmarks.peers import tables
 from benchmarks.peers.contestants import ENVIRONMENTS, ROOT, MissingError
 from benchmarks.peers.criteria import judge
@@ -23,9 +23,10 @@ from benchmarks.processes import clean_up_on_sigterm
 RESULTS = ENVIRONMENTS.with_suffix(".json")
 
 # The smaller the request, the more two equal processes differ in comparison.
-EFFORTS = dict(zip(WORKLOADS, (Effort(launches=12, rounds=10), Effort(launches=3, rounds=5)),
+EFFORTS = dict(zip(WORKLOADS, (Effort(launches=8, rounds=10, loaded=1),
+                                Effort(launches=3, rounds=5, loaded=2)),
                    strict=True))  # fmt: skip
-SMOKE = Effort(launches=1, rounds=2)
+SMOKE = Effort(launches=1, rounds=2, loaded=1)
 
 
 def main() -> int:
@@ -42,7 +43,7 @@ def main() -> int:
             for clients, rounds in measure(workload, SMOKE if smoke else effort, console).items():
                 cases.append(tables.figures(workload, clients, rounds))
                 verdicts += map(tables.verdict_figures, judge(workload, clients, rounds))
-    except MissingError as missing:
+    except (MissingError, load_wrk.MissingError) as missing:
         print(missing, file=sys.stderr)
         return 1
     facts = machine.facts()

@@ -3,12 +3,14 @@
 All servers of a model run at the same time. In a round each contestant gets a block forwards and
 another one backwards, of about as many milliseconds for all that answer within that.
 
-A block is measured once it runs evenly: of clients that begin together the first ones wait for
-nobody, and would make a server seem fast that answers few requests in a block.
+One client is our own. Several are those of wrk, for threads of Python that take turns would keep a
+fast server waiting. They begin together, and the first ones wait for nobody, which would make a
+server seem fast that answers few requests in a block: theirs lasts until it runs evenly.
 """
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.clients import Block, Clients, Request
+from benchmarks.clients import Clients, Request
+from benchmarks.load_wrk import load
 from benchmarks.peers.contestants import Contestant, contestants
 from benchmarks.peers.model import probabilities, weights
 from benchmarks.peers.ways import Way
@@ -27,7 +30,7 @@ from benchmarks.service import order, requested_rows
 
 BLOCK_SECONDS = 0.05
 LEAST = 4
-"""Requests of each client that count in a block, however long they take."""
+"""Requests of each client in a block, however long they take."""
 CLIENTS = (1, 8)
 
 
@@ -47,7 +50,9 @@ class Effort(NamedTuple):
     launches: int
     """How often all servers are started anew."""
     rounds: int
-    """For each launch and number of clients."""
+    """With one client, for each launch."""
+    loaded: int
+    """With several, whose blocks are longer."""
 
 
 class Asked(NamedTuple):
@@ -56,11 +61,13 @@ class Asked(NamedTuple):
     port: int
     request: Request
     requests: int
-    """Of each client in a block, that count."""
+    """Of a lone client in a block."""
+    seconds: int
+    """That a block of several clients takes."""
 
 
 Rounds = dict[str, list[NDArray[np.float64]]]
-"""Contestant and way, such as ``BentoML JSON`` -> seconds of each request, by round."""
+"""Contestant and way, such as ``BentoML JSON`` -> seconds of requests, by round."""
 
 
 class WrongAnswerError(RuntimeError):
@@ -78,31 +85,34 @@ def measure(workload: Workload, effort: Effort, console: Console) -> dict[int, R
             servers = {name: each.server for name, each in everyone.items()}
             with running(servers, directory) as up:
                 ports = {name: server.port for name, server in up.items()}
+                asked = _prepare(everyone, ports, workload)
                 for clients, rounds in found.items():
-                    asked = _prepare(everyone, ports, workload, clients)
-                    for name, of_launch in _ask(asked, clients, effort.rounds).items():
+                    count = effort.rounds if clients == 1 else effort.loaded
+                    for name, of_launch in _ask(asked, clients, count).items():
                         rounds.setdefault(name, []).extend(of_launch)
     return found
 
 
 def _prepare(
-    everyone: dict[str, Contestant], ports: dict[str, int], workload: Workload, clients: int
+    everyone: dict[str, Contestant], ports: dict[str, int], workload: Workload
 ) -> dict[str, Asked]:
-    """Check everyone's answer, warm everyone up, and see how many requests fit a block."""
+    """Check everyone's answer, warm everyone up, and see how much fits a block."""
     rows = requested_rows(workload.rows).astype(np.float32)
     expected = probabilities(rows, weights(workload.classes))
     asked = {}
     for name, contestant in everyone.items():
         for kind, way in contestant.ways.items():
-            one = Asked(ports[name], way.request(rows), 1)
+            one = Asked(ports[name], way.request(rows), LEAST, 1)
             try:
                 check(_answer(one, way, workload), expected, contestant.defended)
             except RuntimeError as error:
                 raise RuntimeError(f"{name} {kind}: {error}") from error
-            for _ in range(3):
-                seconds = float(np.median(_block(one, clients)))
-            requests = max(LEAST, round(BLOCK_SECONDS / seconds))
-            asked[f"{name} {kind}"] = one._replace(requests=requests)
+            _block(one, max(CLIENTS))
+            taken = float(np.median(_block(one, 1)))
+            asked[f"{name} {kind}"] = one._replace(
+                requests=max(LEAST, round(BLOCK_SECONDS / taken)),
+                seconds=math.ceil(LEAST * max(CLIENTS) * taken),
+            )
     return asked
 
 
@@ -130,18 +140,18 @@ def check(answer: NDArray[Any], expected: NDArray[np.float32], defended: bool) -
 
 
 def _block(asked: Asked, clients: int) -> NDArray[np.float64]:
-    """Return the seconds of each request of a block, on connections of its own.
+    """Return the seconds that requests of a block took, on connections of its own.
 
     Some rounds outlast the five seconds after which servers hang up on who is silent. The first
-    request of each connection does not count.
+    request of a lone client does not count.
     """
-    with closing(Clients(asked.port, asked.request, clients)) as open_clients:
-        return settled(open_clients.block(1 + asked.requests), clients)
-
-
-def settled(block: Block, clients: int) -> NDArray[np.float64]:
-    """Return the seconds of all requests but the first of each client."""
-    return block.latencies.reshape(clients, -1)[:, 1:].ravel()
+    if clients == 1:
+        with closing(Clients(asked.port, asked.request, 1)) as client:
+            return client.block(1 + asked.requests).latencies[1:]
+    found = load(asked.port, asked.request, connections=clients, seconds=asked.seconds)
+    if failed := {kind: count for kind, count in found.errors.items() if count}:
+        raise RuntimeError(f"wrk counts errors: {failed}")
+    return found.latencies
 
 
 def _ask(asked: dict[str, Asked], clients: int, rounds: int) -> Rounds:

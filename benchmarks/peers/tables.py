@@ -38,7 +38,6 @@ def _figures(name: str, rounds: Rounds) -> dict[str, Any]:
     return {
         "p50_ms": [1e3 * each for each in spread.ratio(taken, unit, np.median)],
         "p90_ms": 1e3 * float(np.quantile(np.concatenate(taken), 0.9)),
-        "requests": sum(len(each) for each in taken),
         "faster_than": {
             other: list(spread.ratio(rounds[other], taken, np.median)) for other in AGAINST
         },

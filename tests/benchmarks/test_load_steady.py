@@ -29,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def run(server: int, route: str, seconds: int, connections: int = 8) -> Load:
         asked.append((server, route, connections))
         errors = NO_ERRORS | {"status": int(connections == 64)}
-        return Load(50 * (server + 1) * seconds, float(seconds), 1.0, 9.0, errors)
+        return Load(50 * (server + 1) * seconds, float(seconds), np.array([1e-3, 9e-3]), errors)
 
     monkeypatch.setattr(load_steady, "defended", defended)
     monkeypatch.setattr(load_steady, "_run", run)

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import load_wrk
@@ -47,6 +48,8 @@ def test_every_request_arrives_as_it_was_given(status: int) -> None:
     assert Handler.seen[True] >= found.requests > 0
     assert Handler.seen[False] == 0
     assert found.errors["status"] == (found.requests if status == 503 else 0)
+    assert found.latencies.shape == (load_wrk.QUANTILES,)
+    assert (np.diff(found.latencies) >= 0).all()
     assert 0 < found.p50_ms <= found.p99_ms
     assert found.per_second == found.requests / found.seconds
 
@@ -54,11 +57,12 @@ def test_every_request_arrives_as_it_was_given(status: int) -> None:
 def test_the_report_is_the_last_thing_that_wrk_prints() -> None:
     found = load_wrk.read_report(
         "Running 1s test\n  2 threads\n"
-        'report: {"requests": 300, "microseconds": 2000000, "p50": 1500.0, "p99": 9000.0, '
+        'report: {"requests": 300, "microseconds": 2000000, "quantiles": [500.0, 1500.0, 9000.0], '
         '"errors": [1, 2, 3, 4, 5]}\n'
     )
     assert found.per_second == 150
-    assert (found.p50_ms, found.p99_ms) == (1.5, 9.0)
+    assert found.latencies.tolist() == [5e-4, 1.5e-3, 9e-3]
+    assert (found.p50_ms, round(found.p99_ms, 2)) == (1.5, 8.85)
     assert found.errors == {"connect": 1, "read": 2, "write": 3, "status": 4, "timeout": 5}
 
 

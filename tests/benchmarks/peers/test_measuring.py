@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.clients import Block, Request
+from benchmarks.load_wrk import ERRORS, Load
 from benchmarks.peers import measuring
-from benchmarks.peers.measuring import Asked, WrongAnswerError, check, settled
+from benchmarks.peers.measuring import Asked, WrongAnswerError, check
 
 EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
 DEFENDED = np.array([[0.3, 0.7], [0.45, 0.55]])
@@ -36,7 +37,7 @@ def test_any_other_answer_is_refused(answer: Any, defended: bool, said: str) -> 
 
 
 def test_every_round_has_two_blocks_of_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {name: Asked(port, Request("/", b"", {}), port) for port, name in enumerate("ab", 1)}
+    asked = {name: Asked(port, Request("/", b"", {}), port, 1) for port, name in enumerate("ab", 1)}
     order: list[int] = []
 
     def block(one: Asked, clients: int) -> NDArray[np.float64]:
@@ -51,6 +52,34 @@ def test_every_round_has_two_blocks_of_everyone(monkeypatch: pytest.MonkeyPatch)
     assert set(rounds["b"][1]) == {5.0, 8.0}
 
 
-def test_the_first_request_of_each_client_does_not_count() -> None:
-    block = Block(np.array([9.0, 1.0, 2.0, 8.0, 3.0, 4.0]), 10.0)
-    assert settled(block, 2).tolist() == [1, 2, 3, 4]
+ONE = Asked(1, Request("/", b"", {}), 2, 3)
+
+
+def test_the_first_request_of_a_lone_client_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        def __init__(self, *asked: object) -> None:
+            assert asked == (ONE.port, ONE.request, 1)
+
+        def block(self, requests: int) -> Block:
+            return Block(np.arange(requests, dtype=float), 10.0)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(measuring, "Clients", Client)
+    assert measuring._block(ONE, 1).tolist() == [1, 2]
+
+
+def test_several_clients_are_those_of_wrk_and_may_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = dict.fromkeys(ERRORS, 0)
+    latencies = np.array([1.0, 2.0])
+
+    def load(port: int, request: Request, *, connections: int, seconds: int) -> Load:
+        assert (port, request, connections, seconds) == (ONE.port, ONE.request, 8, ONE.seconds)
+        return Load(2, 3.0, latencies, errors)
+
+    monkeypatch.setattr(measuring, "load", load)
+    assert measuring._block(ONE, 8) is latencies
+    errors["status"] = 1
+    with pytest.raises(RuntimeError, match="'status': 1"):
+        measuring._block(ONE, 8)
