@@ -60,7 +60,7 @@ class Workload(NamedTuple):
     differ in comparison."""
 
 
-WORKLOADS = [Workload(1, 10, {1: 40, 8: 8}, launches=10), Workload(64, 1000, {1: 6, 8: 2})]
+WORKLOADS = [Workload(1, 10, {1: 80, 8: 12}, launches=10), Workload(64, 1000, {1: 12, 8: 4})]
 
 
 class Effort(NamedTuple):
