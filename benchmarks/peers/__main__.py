@@ -23,7 +23,7 @@ from benchmarks.processes import clean_up_on_sigterm
 RESULTS = ENVIRONMENTS.with_suffix(".json")
 
 # The smaller the request, the more two equal processes differ in comparison.
-EFFORTS = dict(zip(WORKLOADS, (Effort(launches=8, rounds=10, loaded=1),
+EFFORTS = dict(zip(WORKLOADS, (Effort(launches=12, rounds=10, loaded=1),
                                 Effort(launches=3, rounds=5, loaded=2)),
                    strict=True))  # fmt: skip
 SMOKE = Effort(launches=1, rounds=2, loaded=1)

@@ -68,6 +68,12 @@ class DynaNoise:
         self._key = NoiseKey.resolve(key) if config.noise == "keyed" else None
         self._queries = QueryKeys(self._key, config) if self._key else None
         self._config = config
+        self._parameters = (
+            config.base_variance,
+            config.sensitivity_scale,
+            config.temperature,
+            config.preserve_top1,
+        )
         self._threads = threads
         self._watch: Callable[[NDArray[np.uint32]], Any] | None = None
 
@@ -150,16 +156,13 @@ class DynaNoise:
         ImportError
             For a CUDA tensor where the ``gpu`` extra is not installed.
         """
-        if on_gpu(logits):
+        if type(logits) is not np.ndarray and on_gpu(logits):
             return cast("ArrayT", self._on_gpu(logits, queries))
         rows = unwrap(logits)
         released = _core.dynanoise(
             rows.values,
             self._row_keys(rows.values.shape[:-1], queries),
-            self._config.base_variance,
-            self._config.sensitivity_scale,
-            self._config.temperature,
-            self._config.preserve_top1,
+            *self._parameters,
             self._threads,  # by name it would take half a microsecond
         )
         return cast("ArrayT", rows.wrap(released))
@@ -215,10 +218,7 @@ class DynaNoise:
         return triton_kernel.dynanoise(
             logits,
             torch.tensor(row_keys.view(np.int32), device=logits.device),
-            self._config.base_variance,
-            self._config.sensitivity_scale,
-            self._config.temperature,
-            self._config.preserve_top1,
+            *self._parameters,
         )
 
     def _row_keys(self, leading: tuple[int, ...], queries: Any) -> NDArray[np.uint32]:

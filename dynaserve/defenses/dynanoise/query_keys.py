@@ -8,7 +8,6 @@ secret can predict it. Nothing here may depend on a row's place in its batch.
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import sys
@@ -48,16 +47,10 @@ class QueryKeys:
     """
 
     def __init__(self, key: NoiseKey, config: DynaNoiseConfig) -> None:
-        common = _framed(_DOMAIN, config.model_version.encode(), config.canonical())
-
-        # A request is mostly cold code: what its one row needs is worth keeping at hand.
-        @functools.lru_cache(maxsize=64)
-        def prefix(dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> bytes:
-            name = dtype if isinstance(dtype, str) else dtype.newbyteorder("<").str
-            return common + _framed(name.encode(), repr(shape).encode())
-
         self._key = key
-        self._prefix = prefix
+        self._common = _framed(_DOMAIN, config.model_version.encode(), config.canonical())
+        self._last: tuple[Any, tuple[int, ...], bytes] = ("bytes", (), self._prefix("bytes", ()))
+        """A dtype, a shape and their prefix: those of the next query, most probably."""
 
     def row_keys(self, queries: Any, leading: tuple[int, ...]) -> NDArray[np.uint32]:
         """Return the row keys, uint32 (n, 4), of the n = prod(leading) queries.
@@ -75,33 +68,35 @@ class QueryKeys:
         ValueError
             For a dtype whose bytes do not define its value, or another number of rows.
         """
-        if type(queries) is np.ndarray:
-            dtype, array = _named(queries)
+        if type(queries) is np.ndarray and queries.dtype.kind != "V":
+            dtype, array = queries.dtype, queries
         else:
             if isinstance(queries, (bytes, bytearray, memoryview)):
                 queries = [queries]
             if _holds_bytes(queries):
                 return self._of_bytes(_counted(list(queries), leading))
             dtype, array = _as_array(queries)
-        return self._of_array(dtype, array, leading)
-
-    def _of_array(
-        self, dtype: np.dtype[Any] | str, array: NDArray[Any], leading: tuple[int, ...]
-    ) -> NDArray[np.uint32]:
-        axes = len(leading)
+        axes, count = len(leading), math.prod(leading)
         if array.shape[:axes] != leading:
             raise ValueError(
                 f"queries: shape {array.shape} does not start with {leading}, the rows of the "
                 f"logits; {_ADVICE}"
             )
-        count = math.prod(leading)
+        # In a request all code is cold: to compare with the latest is cheaper than to look up.
+        shape, last = array.shape[axes:], self._last
+        if dtype is not last[0] or shape != last[1]:
+            self._last = last = dtype, shape, self._prefix(dtype, shape)
+        prefix = last[2]
         if not count:
             return np.empty((0, 4), np.uint32)
-        prefix = self._prefix(dtype, array.shape[axes:])
-        every = _core.canonical_bytes(array)
-        if not every:  # rows of nothing are all the same
+        if not array.size:  # rows of nothing are all the same
             return self._key.row_hashes(prefix, b"", 1).repeat(count, axis=0)
-        return self._key.row_hashes(prefix, every, count)
+        return self._key.row_hashes(prefix, _core.canonical_bytes(array), count)
+
+    def _prefix(self, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> bytes:
+        """Return what is hashed before rows of a dtype and shape."""
+        name = dtype if isinstance(dtype, str) else _canonical_name(dtype)
+        return self._common + _framed(name.encode(), repr(shape).encode())
 
     def _of_bytes(self, queries: list[bytes]) -> NDArray[np.uint32]:
         common = self._key.blake2b(digest_size=_KEY_BYTES)
@@ -157,15 +152,14 @@ def _as_array(queries: Any) -> tuple[np.dtype[Any] | str, NDArray[Any]]:
         array = np.asarray(queries)
     except ValueError:
         raise ValueError("queries: rows differ in length; " + _ADVICE) from None
-    return _named(array)
-
-
-def _named(array: NDArray[Any]) -> tuple[np.dtype[Any] | str, NDArray[Any]]:
-    """Return what the rows are hashed as, and an array of numbers that have canonical bytes."""
-    dtype = array.dtype
-    if dtype.kind == "V" and dtype.name == "bfloat16":  # a name takes microseconds
+    if array.dtype.kind == "V" and array.dtype.name == "bfloat16":  # a name takes microseconds
         return "bfloat16", array.astype(np.float32)
+    return array.dtype, array
+
+
+def _canonical_name(dtype: np.dtype[Any]) -> str:
+    """Return what rows of a dtype are hashed as; refuse one that has no canonical bytes."""
     # A long double has bytes of padding, text and records depend on their neighbours' width.
     if dtype.kind not in "biufc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise ValueError(f"queries: dtype {dtype} has no canonical bytes; " + _ADVICE)
-    return dtype, array
+    return dtype.newbyteorder("<").str

@@ -48,13 +48,13 @@ class Repeats:
 
         Parameters
         ----------
-        row_keys : ndarray (n, 4), uint32
+        row_keys : ndarray (n, 4), uint32, C-contiguous
             Those that keyed noise drew (``QueryKeys``): a keyed hash of each row already. Half of
             one is kept. Fresh noise has new keys for each call, which never repeat.
         """
         if not row_keys.size:
             return 0
-        return _core.count_seen(self.table, np.ascontiguousarray(row_keys).view(np.uint64)[:, 0])
+        return _core.count_seen(self.table, row_keys.view(np.uint64)[:, 0])
 
     def of_rows(self, rows: NDArray[Any]) -> int:
         """Return how many rows (n, ...) of numbers were seen before, this call's own included.
