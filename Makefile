@@ -113,7 +113,8 @@ $(PEERS_INSTALLED): .benchmarks/peers/%/.installed: benchmarks/peers/%.txt | $(B
 	.benchmarks/peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-bench-peers: setup $(PEERS_INSTALLED)  ## Time requests to other servers and to DynaServe, in one run
+bench-peers: setup $(PEERS_INSTALLED)  ## Time requests to other servers and to DynaServe, in one run (needs wrk)
+	@missing=; $(call need,command -v wrk,wrk$(comma) a client for load,Debian/Ubuntu: apt-get install wrk. macOS: brew install wrk); test -z "$$missing"
 	$(BIN)/python -m benchmarks.peers $(BENCH_ARGS)
 
 LOADS := throughput soak memory shutdown kill

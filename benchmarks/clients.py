@@ -96,7 +96,7 @@ class Client:
 def _length_of(head: bytes) -> int:
     """Return how many bytes follow the head of an answer."""
     status = head.split(b"\r\n", 1)[0]
-    if OK not in status:
+    if status[8:12] != OK:
         raise RuntimeError(f"status {status[9:12].decode('latin-1')} instead of 200")
     if not (length := LENGTH.search(head)):
         raise RuntimeError("an answer without Content-Length")

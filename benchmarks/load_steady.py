@@ -71,7 +71,14 @@ def soak(console: Console, *, seconds: int) -> dict[str, Any]:
                     f"p99 {seen.p99_ms:.1f} ms, {seen.requests} answers, "
                     f"errors: {said or 'none'}"
                 )
-                found[f"{route} {connections}"] = seen._asdict() | {"failed": errors > 0}
+                found[f"{route} {connections}"] = {
+                    "requests": seen.requests,
+                    "seconds": seen.seconds,
+                    "p50_ms": seen.p50_ms,
+                    "p99_ms": seen.p99_ms,
+                    "errors": seen.errors,
+                    "failed": errors > 0,
+                }
     return found
 
 

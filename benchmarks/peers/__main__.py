@@ -1,6 +1,6 @@
 """Times the same model behind other servers and behind DynaServe, in one run.
 
-make bench-peers                      # about ten minutes; builds the environments first
+make bench-peers                      # about 25 minutes; needs wrk; builds the environments first
 python -m benchmarks.peers --smoke    # two rounds: only proves that everything runs
 """
 
@@ -26,7 +26,7 @@ RESULTS = ENVIRONMENTS.with_suffix(".json")
 EFFORTS = dict(zip(WORKLOADS, (Effort(launches=12, rounds=10, loaded=1),
                                 Effort(launches=3, rounds=5, loaded=2)),
                    strict=True))  # fmt: skip
-SMOKE = Effort(launches=1, rounds=2, loaded=1)
+SMOKE = Effort(launches=1, rounds=2, loaded=2)
 
 
 def main() -> int:

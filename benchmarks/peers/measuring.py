@@ -1,7 +1,8 @@
 """Asks every server in turn, and keeps what each request took.
 
 All servers of a model run at the same time. In a round each contestant gets a block forwards and
-another one backwards, of about as many milliseconds for all that answer within that.
+another one backwards: with one client of about as many milliseconds for all that answer within that,
+with several of whole seconds.
 
 One client is our own. Several are those of wrk, for threads of Python that take turns would keep a
 fast server waiting. They begin together, and the first ones wait for nobody, which would make a
@@ -151,6 +152,8 @@ def _block(asked: Asked, clients: int) -> NDArray[np.float64]:
     found = load(asked.port, asked.request, connections=clients, seconds=asked.seconds)
     if failed := {kind: count for kind, count in found.errors.items() if count}:
         raise RuntimeError(f"wrk counts errors: {failed}")
+    if found.requests < clients:  # of none it gives latencies of 0
+        raise RuntimeError(f"{found.requests} answers in {asked.seconds} s for {clients} clients")
     return found.latencies
 
 

@@ -271,7 +271,7 @@ def _writing(run: str) -> Iterator[None]:
 def forget(run: str) -> None:
     """Let go of what a run is done with, models and keys, and of files that were read.
 
-    Nothing is written for it once this returns.
+    Nothing is written for it once this returns, unless a part takes longer than `_PATIENCE`.
     """
     with _writes:
         if run not in _ended:

@@ -272,12 +272,15 @@ def opened(path: Path, suffix: str) -> Iterator[Output]:
     output = Output(path, suffix)
     output.ledger()
     with locked(path):
-        output.ledger()  # what came before the lock is another's
+        output.ledger()  # again: another run may have begun before the lock
         output.clear()
         try:
             yield output
-        finally:
-            output.clear()  # of workers that were killed
+        except BaseException:
+            with suppress(OSError):  # why it ended matters more
+                output.clear()
+            raise
+        output.clear()  # of workers that were killed, or could not be told
 
 
 @contextmanager

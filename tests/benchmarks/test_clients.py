@@ -80,7 +80,7 @@ ENDS = [
         id="no length",
     ),
     pytest.param(
-        b"HTTP/1.1 503 Busy\r\nx: 200\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 503 200 Busy\r\nx: 200\r\nContent-Length: 0\r\n\r\n",
         RuntimeError,
         "status 503",
         id="refused",

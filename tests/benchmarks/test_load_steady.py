@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,7 +51,7 @@ def test_one_and_two_workers_are_asked_in_turn(
 def test_an_error_under_load_is_a_failure(
     asked: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = load_steady.soak(Console(width=200), seconds=1)
+    found = json.loads(json.dumps(load_steady.soak(Console(width=200), seconds=1)))
     assert {name: each["failed"] for name, each in found.items()} == {
         "JSON 8": False,
         "JSON 64": True,

@@ -188,6 +188,15 @@ def test_one_run_at_a_time_writes_and_what_a_crash_left_is_cleared(tmp_path: Pat
         left[0].write_bytes(b"half")
     assert not left[0].exists()
 
+    def half_of_it() -> None:
+        with opened(path, "jsonl"):
+            left[0].write_bytes(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half_of_it()
+    assert not left[0].exists()
+
 
 @pytest.mark.parametrize("name", [".movie.part-1", "part-000000000.jsonl", "_ledger.json"])
 def test_nothing_is_touched_in_a_directory_that_is_not_ours(tmp_path: Path, name: str) -> None:

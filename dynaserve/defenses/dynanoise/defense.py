@@ -163,7 +163,7 @@ class DynaNoise:
             rows.values,
             self._row_keys(rows.values.shape[:-1], queries),
             *self._parameters,
-            self._threads,  # by name it would take half a microsecond
+            self._threads,  # by name it would take half a microsecond more
         )
         return cast("ArrayT", rows.wrap(released))
 

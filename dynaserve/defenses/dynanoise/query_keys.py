@@ -49,7 +49,8 @@ class QueryKeys:
     def __init__(self, key: NoiseKey, config: DynaNoiseConfig) -> None:
         self._key = key
         self._common = _framed(_DOMAIN, config.model_version.encode(), config.canonical())
-        self._last: tuple[Any, tuple[int, ...], bytes] = ("bytes", (), self._prefix("bytes", ()))
+        self._before_bytes = self._prefix("bytes", ())
+        self._last: tuple[Any, tuple[int, ...], bytes] = (None, (), b"")
         """A dtype, a shape and their prefix: those of the next query, most probably."""
 
     def row_keys(self, queries: Any, leading: tuple[int, ...]) -> NDArray[np.uint32]:
@@ -100,7 +101,7 @@ class QueryKeys:
 
     def _of_bytes(self, queries: list[bytes]) -> NDArray[np.uint32]:
         common = self._key.blake2b(digest_size=_KEY_BYTES)
-        common.update(self._prefix("bytes", ()))
+        common.update(self._before_bytes)
         digests = []
         for query in queries:  # of any sizes, which the core does not hash side by side
             state = common.copy()

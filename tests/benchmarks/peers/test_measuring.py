@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.clients import Block, Request
 from benchmarks.load_wrk import ERRORS, Load
 from benchmarks.peers import measuring
-from benchmarks.peers.measuring import Asked, WrongAnswerError, check
+from benchmarks.peers.__main__ import EFFORTS, SMOKE
+from benchmarks.peers.measuring import Asked, Effort, WrongAnswerError, check
 
 EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
 DEFENDED = np.array([[0.3, 0.7], [0.45, 0.55]])
@@ -71,15 +72,23 @@ def test_the_first_request_of_a_lone_client_does_not_count(monkeypatch: pytest.M
 
 
 def test_several_clients_are_those_of_wrk_and_may_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    errors = dict.fromkeys(ERRORS, 0)
+    errors, answers = dict.fromkeys(ERRORS, 0), 8
     latencies = np.array([1.0, 2.0])
 
     def load(port: int, request: Request, *, connections: int, seconds: int) -> Load:
         assert (port, request, connections, seconds) == (ONE.port, ONE.request, 8, ONE.seconds)
-        return Load(2, 3.0, latencies, errors)
+        return Load(answers, 3.0, latencies, errors)
 
     monkeypatch.setattr(measuring, "load", load)
     assert measuring._block(ONE, 8) is latencies
+    answers = 7
+    with pytest.raises(RuntimeError, match="7 answers in 3 s for 8 clients"):
+        measuring._block(ONE, 8)
     errors["status"] = 1
     with pytest.raises(RuntimeError, match="'status': 1"):
         measuring._block(ONE, 8)
+
+
+@pytest.mark.parametrize("effort", [SMOKE, *EFFORTS.values()])
+def test_every_effort_has_rounds_to_compare(effort: Effort) -> None:
+    assert effort.launches * min(effort.rounds, effort.loaded) >= 2
