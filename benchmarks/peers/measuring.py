@@ -1,8 +1,8 @@
 """Asks every server in turn, and keeps what each request took.
 
 All servers of a model run at the same time. In a round each contestant gets a block forwards and
-another one backwards: with one client of about as many milliseconds for all that answer within that,
-with several of whole seconds.
+another one backwards: with one client of about as many milliseconds for all that answer within
+that, with several of whole seconds.
 
 One client is our own. Several are those of wrk, for threads of Python that take turns would keep a
 fast server waiting. They begin together, and the first ones wait for nobody, which would make a

@@ -234,3 +234,23 @@ def test_fresh_keys_do_not_repeat_and_heed_no_seed() -> None:
     assert (first.shape, first.dtype) == ((1000, 4), np.uint32)
     assert len(np.unique(np.concatenate([first, second]), axis=0)) == 2000
     assert fresh_row_keys(0).shape == (0, 4)
+
+
+def test_no_query_is_hashed_as_the_one_before_it() -> None:
+    floats = np.arange(8, dtype=np.float32).reshape(2, 4)
+    variants: list[Any] = [
+        floats,
+        floats.astype(np.float64),
+        floats.astype(">f4"),
+        floats.astype(np.int32),
+        floats.reshape(2, 2, 2),
+        floats[:, :0],
+        floats > 1,
+        [b"one", b"two"],
+    ]
+    kept = hash_with()
+    for each in (*variants, *variants, *variants[::-1]):
+        for _ in range(2):
+            assert (kept.row_keys(each, (2,)) == row_keys(each)).all()
+        with pytest.raises(ValueError, match="no canonical bytes"):
+            kept.row_keys(np.array(["a", "b"]), (2,))
